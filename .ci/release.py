@@ -82,9 +82,10 @@ def wrong(sdist: Path, wheel: Path) -> list[str]:
 def runs(wheel: Path) -> list[str]:
     """Install the wheel without its requirements, which this environment lends, and ask it for its version."""
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
+        venv.create(folder)
         python = Path(folder) / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", wheel], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-compile", wheel]
+        subprocess.run(pip, check=True)
         lent = subprocess.run(
             [sys.executable, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"],
             capture_output=True, text=True, check=True,

@@ -24,13 +24,18 @@ def chromium() -> str | None:
     return os.environ.get("CENTRALITY_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 
+# Only the map is drawn on the emulated graphics card, not the whole page, and pages of one site share a process: to
+# open a page takes a third of the work so. Benchmarks do without, as people's browsers do.
+CHEAP = ("--disable-gpu-compositing", "--process-per-site")
+
+
 @contextmanager
-def opened() -> Iterator[Any]:
-    """A browser, closed at the end."""
+def opened(*more: str) -> Iterator[Any]:
+    """A browser, closed at the end; `more` are further flags."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, *more])
         try:
             yield browser
         finally:

@@ -22,6 +22,7 @@ from centrality.scoring.stream import score_chunk
 from centrality.tables.unreadable import NEW_KIND, NEW_VALUE
 from tests import errands
 from tests.conftest import quick
+from tests.examples import assert_examples_hold
 from tests.promise import assert_same_files, assert_same_scores, assert_same_unbounded
 from tests.properties.test_given import houses
 
@@ -33,20 +34,20 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
     pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
 ]
-ROWS, FILES = 2_000_000, 10
+ROWS, FILES = 800_000, 10
 SMALL = {"object_store_memory": 80 << 20, "include_dashboard": False}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two million rows in ten files, numbered."""
+    """Rows in ten files, numbered; each file takes long enough to be interrupted."""
     folder = tmp_path_factory.mktemp("rows")
     rng = np.random.default_rng(0)
     each = ROWS // FILES
     for k in range(FILES):
         X = rng.normal(size=(each, 2)).astype(np.float32)
         table = pa.table({"id": np.arange(k * each, (k + 1) * each), "a": X[:, 0], "b": X[:, 1]})
-        parquet.write_table(table, folder / f"{k}.parquet", row_group_size=50_000)
+        parquet.write_table(table, folder / f"{k}.parquet", row_group_size=20_000)
     return folder
 
 
@@ -71,6 +72,16 @@ def cluster():
     yield cluster
     ray.shutdown()
     cluster.shutdown()
+
+
+def test_without_a_cluster_one_is_started_for_the_work_and_stopped():
+    ray = pytest.importorskip("ray")
+    assert_examples_hold(distributed.fit)
+    assert not ray.is_initialized()
+
+
+def test_the_example_of_score_holds(cluster):
+    assert_examples_hold(distributed.score)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

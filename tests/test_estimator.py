@@ -154,6 +154,7 @@ def test_arrays_of_other_libraries_are_taken():
     np.testing.assert_array_equal(quick().fit(strict.asarray(X)).heads(strict.asarray(X)), quick().fit(X).heads(X))
 
 
+@pytest.mark.slow
 def test_an_xarray_dataset_is_told_its_way_in():
     xarray = pytest.importorskip("xarray")
     data = xarray.Dataset({name: ("row", X[:, j]) for j, name in enumerate(NAMES)})

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -70,10 +71,11 @@ def test_the_sdist_holds_every_file_of_the_package_and_its_tests_but_no_environm
 
 
 @pytest.mark.slow
-def test_without_a_compiler_an_installation_from_source_fails_and_says_what_to_install(tmp_path):
-    """Of a copy that nothing was compiled in, where no compiler can be found."""
-    copy = tmp_path / "checkout"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "*.so", "build", "node_modules", ".*_cache"))
+def test_without_a_compiler_an_installation_from_source_fails_and_says_what_to_install(dist, tmp_path):
+    """Of the sdist, in which nothing is compiled, where no compiler can be found."""
+    with tarfile.open(next(dist.glob("*.tar.gz"))) as sdist:
+        sdist.extractall(tmp_path, filter="data")
+    copy = tmp_path / f"centrality-{__version__}"
     nowhere = {name: value for name, value in os.environ.items() if name not in ("CXX", "PATH")} | {"PATH": "/nowhere"}
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
     done = subprocess.run(command, cwd=copy, env=nowhere, capture_output=True, text=True, check=False)
@@ -101,9 +103,12 @@ def test_a_release_says_what_is_left_to_a_person(tmp_path):
         "Approve the job publish of that workflow",
     ]
     (copy / "CITATION.cff").write_text("version: 0")
-    done = subprocess.run([sys.executable, ".ci/release.py"], **here)
-    assert "The working tree is not clean" in done.stdout
-    assert f"CITATION.cff does not have version {__version__}." in done.stdout
+    release = runpy.run_path(str(copy / ".ci" / "release.py"))
+    found = release["missing"](__version__)
+    assert found[:2] == [
+        "The working tree is not clean: commit or stash first.",
+        f"CITATION.cff does not have version {__version__}.",
+    ]
 
 
 def test_the_tests_that_other_versions_run_are_there():

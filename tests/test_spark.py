@@ -10,6 +10,7 @@ import pytest
 
 from centrality import spark
 from tests.conftest import quick
+from tests.examples import assert_examples_hold
 from tests.promise import assert_same_scores
 from tests.properties.test_given import houses
 
@@ -29,6 +30,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def session():
+    pytest.importorskip("pyspark")
     from pyspark.sql import SparkSession
 
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -73,3 +75,7 @@ def test_a_wrong_t_is_said_before_spark_starts_to_work(session, rows):
     model = quick().fit(rows.select(["a", "b"]))
     with pytest.raises(ValueError, match="t must lie between 0"):
         spark.score(model, session.createDataFrame(rows.to_pandas().head(3)), t=2)
+
+
+def test_the_example_of_score_holds(session):
+    assert_examples_hold(spark.score)  # the last: it stops the session

@@ -54,6 +54,7 @@ class SparseRows(Protocol):
 
 
 CheckedRows: TypeAlias = NDArray[Any] | SparseRows
+AllFinite: TypeAlias = Callable[[NDArray[Any]], bool]
 
 
 class ColumnBlocks:
@@ -147,9 +148,14 @@ def unchanged_on_failure(estimator: object) -> Iterator[None]:
         raise
 
 
-def rows_to_fit(estimator: BaseEstimator, X: RowsLike, at_least: int, why: str) -> CheckedRows:
-    """Return the training rows, checked, as an array or a CSR matrix; the estimator learns its feature names."""
-    rows = _checked(estimator, X, reset=True)
+def rows_to_fit(
+    estimator: BaseEstimator, X: RowsLike, at_least: int, why: str, *, all_finite: AllFinite | None = None
+) -> CheckedRows:
+    """Return the training rows, checked, as an array or a CSR matrix; the estimator learns its feature names.
+
+    `all_finite` says of an array whether all of its values are finite numbers; without it, numpy does.
+    """
+    rows = _checked(estimator, X, reset=True, all_finite=all_finite)
     if rows.shape[0] < at_least:
         raise InputError(
             f"{type(estimator).__name__} needs at least {at_least} rows ({why}), got n_samples={rows.shape[0]}."
@@ -164,7 +170,7 @@ def rows_to_score(estimator: BaseEstimator, X: RowsLike) -> CheckedRows:
     return _checked(estimator, X, reset=False)
 
 
-def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
+def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool, all_finite: AllFinite | None = None) -> CheckedRows:
     """Return the rows as numbers that are all finite; with `reset` the estimator learns their width and names."""
     X = X if type(X) is np.ndarray else in_memory(X)
     if _is_plain(X) and (reset or (X.shape[1] == estimator.n_features_in_ and _takes_positions(estimator))):
@@ -176,7 +182,8 @@ def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRo
             X = X if reset else _by_name(X, getattr(estimator, "feature_names_in_", None))
             _require_numbers(X)
         X = _validated(estimator, X, reset=reset)
-    require_finite(X, vars(estimator).get("feature_names_in_"))
+    if all_finite is None or not isinstance(X, np.ndarray) or not all_finite(X):
+        require_finite(X, vars(estimator).get("feature_names_in_"))
     return X
 
 

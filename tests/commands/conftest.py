@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import FUSE, tables
+from centrality.cli import main
 from tests.conftest import quick
 
 
@@ -41,3 +42,21 @@ def trees(tmp_path_factory):
     tables.write(table, trees / "rows.csv")
     quick().fit(table.drop_columns(["kind"])).save(trees / "m.safetensors")
     return trees
+
+
+@pytest.fixture
+def csv(blob, tmp_path):
+    """The blob in a file, its rows named."""
+    path = tmp_path / "rows.csv"
+    names = pa.array([f"row {i}" for i in range(len(blob))])
+    tables.write(pa.table({"name": names, "length": blob[:, 0], "width": blob[:, 1]}), path)
+    return path
+
+
+@pytest.fixture
+def model(csv, tmp_path):
+    """A model of that file, by the command."""
+    path = tmp_path / "model.safetensors"
+    fit = ["fit", str(csv), "-o", str(path), "--columns", "length,width", "--max-steps", "50", "--random-state", "0"]
+    assert main(fit) == 0
+    return path

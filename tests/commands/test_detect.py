@@ -51,3 +51,25 @@ def test_outliers_are_written_with_their_p_values_and_reasons(trees, capsys, tmp
     table, rows = tables.read(trees / "rows.csv"), written["row"].to_pylist()
     np.testing.assert_allclose(written["p_value"], load(model).p_values(table.take(rows)))
     assert written["reasons"][0].as_py().split()[0] in table.column_names
+
+
+def test_a_column_that_the_model_learned_from_is_not_replaced_in_the_file_of_outliers(trees, capsys, tmp_path):
+    own = tables.read(trees / "rows.csv")
+    own = own.rename_columns(["row", *own.column_names[1:]])
+    tables.write(own, tmp_path / "own.csv")
+    assert main(["fit", str(tmp_path / "own.csv"), "-o", str(tmp_path / "m.safetensors"), "--max-steps", "20"]) == 0
+    command = ["detect", str(tmp_path / "m.safetensors"), str(tmp_path / "own.csv"), "--contamination", "0.05"]
+    assert main([*command, "-o", str(tmp_path / "odd.csv")]) == 2
+    assert "learned from a column 'row', which a new one would replace" in capsys.readouterr().err
+    assert not (tmp_path / "odd.csv").exists()
+    assert main(command) == 0  # nothing is replaced where nothing is written
+
+
+def test_another_column_of_a_new_ones_name_is_replaced_and_a_note_says_so(folder, capsys, tmp_path):
+    table = tables.read(folder / "rows.csv")
+    tables.write(table.append_column("row", table["length"]), tmp_path / "own.csv")
+    command = ["detect", folder / "m.safetensors", tmp_path / "own.csv", "--contamination", "0.01"]
+    assert main([str(a) for a in [*command, "-o", tmp_path / "odd.csv"]]) == 0
+    note = "centrality: note: New columns replace those of the data called 'row': rename these to keep both."
+    assert note in capsys.readouterr().err
+    assert {598, 599} <= set(tables.read(tmp_path / "odd.csv")["row"].to_pylist())

@@ -1,9 +1,12 @@
 """centrality labels: rows that rather belong to another class."""
 
+import pytest
+
 from centrality import tables
 from tests.commands.said import as_json, said
 
 
+@pytest.mark.slow
 def test_labels_names_the_wrong_one_first_and_writes_all_doubtful_rows(trees, capsys, tmp_path):
     result = as_json(capsys, "labels", trees / "rows.csv", "--by", "kind", "-o", tmp_path / "doubtful.csv")
     first = result["doubtful"][0]

@@ -100,6 +100,7 @@ print(signal.getsignal(int(sys.argv[1])) is not None)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_that_was_swallowed_comes_again(number):
     done = subprocess.run(

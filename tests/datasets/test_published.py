@@ -36,7 +36,7 @@ def web(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("CENTRALITY_DATA", raising=False)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])  # seconds until it hears of its end
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}/raw.npz"
         known = Published("few/three.npz", digest(tmp_path / "wanted.npz"), "counted by hand", (url,), as_published)

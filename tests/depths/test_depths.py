@@ -22,6 +22,7 @@ from centrality.depths import (
     Zonoid,
     _frames,
 )
+from tests.depths.samples import SQUARE, cloud
 
 EVERY_DEPTH = [
     *(depth() for depth in BY_NAME.values()),
@@ -33,12 +34,6 @@ EVERY_DEPTH = [
     Halfspace(directions="paper", random_state=0),
     Halfspace(directions=50, random_state=0),
 ]
-SQUARE = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]])
-
-
-def cloud(n, d, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
 
 
 @pytest.mark.slow

@@ -248,6 +248,7 @@ ANYTHING = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(st.sampled_from(sorted(job())), ANYTHING)
 def test_anything_in_place_of_a_part_is_an_error_or_fits(name, value):

@@ -33,6 +33,7 @@ def bits(array: np.ndarray) -> list[int]:
     return np.ascontiguousarray(array).view(np.uint64).ravel().tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(KINDS)), st.integers(1, 60), st.integers(0, 300), st.integers(0, 2**32 - 1))
 def test_scores_have_the_same_bits_alone_and_in_any_company_and_order(kind, n, others, seed):

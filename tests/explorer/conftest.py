@@ -1,7 +1,8 @@
 """A browser for the page, and rows to show."""
 
 import os
-import threading
+from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +11,13 @@ import pytest
 from centrality.chain import Chain
 from centrality.explorer import page
 from centrality.explorer.columns import columns_of
-from centrality.explorer.server import Explorer
 from centrality.explorer.view import View, view_of
 from centrality.representations import Table
-from tests.browser import chromium, opened
+from tests.browser import CHEAP, chromium, opened
 from tests.conftest import quick
-from tests.explorer.pages import settle, units_of, with_panel
+from tests.explorer.pages import serving, settle, units_of, with_panel
+
+USUAL: dict[str, Any] = {"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"}
 
 
 @pytest.fixture(scope="package")
@@ -25,17 +27,36 @@ def browser():
         if os.environ.get("CI"):
             pytest.fail("There is no Chromium: CI must test the page.")
         pytest.skip("There is no Chromium: apt-get install chromium, or set CENTRALITY_CHROMIUM.")
-    with opened() as browser:
+    with opened(*CHEAP) as browser:
         yield browser
 
 
+@pytest.fixture(scope="package")
+def window(browser, tmp_path_factory):
+    """What most tabs are opened in: the processes of its pages are kept alive by an empty page of each kind."""
+    window = browser.new_context(**USUAL)
+    empty = tmp_path_factory.mktemp("window") / "empty.html"
+    empty.write_text("<title>Empty</title>")
+    window.new_page().goto(empty.as_uri())
+    of_servers = window.new_page()
+    of_servers.route("**/*", lambda route: route.fulfill(body="", content_type="text/html"))
+    of_servers.goto("http://127.0.0.1/")
+    return window
+
+
 @pytest.fixture
-def open_page(browser):
-    """Opens an address in a fresh tab, keeps what it asks for, and expects no error from it."""
+def open_page(browser, window):
+    """Opens an address in a fresh tab, keeps what it asks for, and expects no error from it.
+
+    The tabs of a test share what the browser keeps for the page; one that is `alone`, that has a `clock` which tests
+    can set forward, or other options, does not.
+    """
     tabs = []
 
-    def go(address: str, *, ready: bool = True, panel: str = "ranking", **options):
-        tab = browser.new_page(**({"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"} | options))
+    def go(address: str, *, ready: bool = True, panel: str = "ranking", alone=False, clock=False, **options):
+        tab = browser.new_page(**(USUAL | options)) if alone or clock or options else window.new_page()
+        if clock:
+            tab.clock.install()
         tab.requests, tab.problems = [], []
         tab.on("request", lambda request: tab.requests.append(request.url))
         tab.on("pageerror", lambda error: tab.problems.append(str(error)))
@@ -51,23 +72,15 @@ def open_page(browser):
     for tab in tabs:
         assert tab.problems == []
         tab.close()
+    window.clear_cookies()
+    window.pages[0].evaluate("localStorage.clear()")  # that of all files
 
 
 @pytest.fixture(scope="module")
 def serve():
     """Serves a view and returns the address to open."""
-    servers = []
-
-    def start(view: View, **options) -> str:
-        server = Explorer(view, port=0, **options)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return server.url
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as servers:
+        yield lambda view, **options: servers.enter_context(serving(view, **options)).url
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,11 @@
 
 import gzip
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -10,6 +14,7 @@ from PIL import Image
 from centrality.explorer import page
 from centrality.explorer.explained import Explained
 from centrality.explorer.payload import MARK
+from centrality.explorer.server import Explorer
 from centrality.explorer.view import View
 from centrality.scores.mixing import SOFT, Mixing
 
@@ -76,6 +81,33 @@ def settle(tab) -> None:
     tab.evaluate(
         """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
     )
+
+
+def later(tab, seconds: float) -> None:
+    """Set the clock of a page that has one forward: what it wants to do by then it does now."""
+    tab.clock.fast_forward(round(1000 * seconds))
+    settle(tab)
+
+
+def search(tab, query: str) -> str:
+    """Type into the search of a page that has a clock, and return what it says is left."""
+    tab.locator("input[type=search]").fill(query)
+    later(tab, 0.2)  # it searches when the typist pauses
+    return tab.locator(".histogram .said").inner_text()
+
+
+@contextmanager
+def serving(view: View | None, **options: Any) -> Iterator[Explorer]:
+    """A server of the view; that it should end it hears within a fiftieth of a second, not half a one."""
+    server = Explorer(view, **({"port": 0} | options))
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def exported(view: View, folder: Path) -> str:

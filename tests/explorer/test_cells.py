@@ -6,7 +6,7 @@ import pytest
 
 from centrality.explorer.columns import column_of, columns_of
 from centrality.explorer.selection import exact_cells
-from tests.explorer.pages import exported, settle, some_view
+from tests.explorer.pages import exported, search, some_view
 
 N = 60
 IDS = [9007199254740992 + k for k in range(N)]  # whole numbers from 2**53 on: every second one is no double
@@ -37,14 +37,11 @@ FIRST = {
 def tab(request, open_page, serve, tmp_path):
     view = some_view(N, columns=tuple(columns_of(CELLS, 20)), cells=CELLS.take)
     address = serve(view) if request.param == "served" else exported(view, tmp_path)
-    return open_page(f"{address}#row=1")
+    return open_page(f"{address}#row=1", clock=True)
 
 
 def found(tab, query: str) -> str:
-    tab.locator("input[type=search]").fill(query)
-    tab.wait_for_function("(text) => new URLSearchParams(location.hash.slice(1)).get('query') === text", arg=query)
-    settle(tab)
-    return tab.locator(".histogram .said").inner_text().split(",")[0]
+    return search(tab, query).split(",")[0]
 
 
 @pytest.mark.browser

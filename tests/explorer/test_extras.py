@@ -37,20 +37,20 @@ def test_places_of_a_few_rows_glide_along_a_chart(open_page, tmp_path):
 
 
 def test_the_dial_turns_to_and_fro_until_it_is_stopped(open_page, tmp_path):
-    tab = open_page(exported(grid(), tmp_path))
+    tab = open_page(exported(grid(), tmp_path), clock=True)
     tab.get_by_role("button", name="loop").click()
     tab.get_by_label("Speed").select_option("4")
+    tab.clock.pause_at(tab.evaluate("Date.now() / 1000 + 1"))
     tab.get_by_role("button", name="Turn the dial").click()
     at = "Number(document.querySelector('input.turn').value)"
-    tab.wait_for_function(f"() => {at} > 0.9")
-    tab.wait_for_function(f"() => {at} < 0.1")  # it came back
-    tab.wait_for_function(f"() => {at} > 0.9")  # and goes on
+    for seconds, there in ((0.97, True), (1.0, False), (1.0, True)):  # a second one way: it came back, and goes on
+        tab.clock.run_for(round(1000 * seconds))
+        assert (tab.evaluate(at) > 0.9) is there
     tab.get_by_role("button", name="Stop").click()
-    settle(tab)
+    tab.clock.run_for(100)  # the last frame
     stopped = tab.evaluate(at)
-    for _ in range(3):  # it would move with every frame
-        settle(tab)
-        assert tab.evaluate(at) == stopped
+    tab.clock.run_for(200)  # it would move with every frame
+    assert tab.evaluate(at) == stopped
 
 
 def test_groups_have_names_on_the_map_until_the_reader_comes_near(open_page, tmp_path):

@@ -1,16 +1,13 @@
 """The page in a real browser: by keyboard, on a phone, from a file, served, and as a notebook shows it."""
 
-import threading
-
 import numpy as np
 import pytest
 
 from centrality.explorer import page
 from centrality.explorer.items import items_of
-from centrality.explorer.server import Explorer
 from centrality.explorer.view import View
 from centrality.scores.mixing import LINEAR, blend
-from tests.explorer.pages import close, exported, grid, on_page, pixels, settle, told, turn
+from tests.explorer.pages import close, exported, grid, later, on_page, pixels, serving, settle, told, turn
 
 pytestmark = pytest.mark.browser
 
@@ -92,13 +89,13 @@ def test_a_link_restores_the_view(open_page, cloud_page):
         tab.wait_for_function("(part) => location.hash.includes(part)", arg=part)
     settle(tab)
     link = tab.url
-    again = open_page(link)
+    again = open_page(link, clock=True)
     assert again.locator("input.turn").input_value() == "0.25"
     assert again.locator("input[type=search]").input_value() == "group:red"
     assert again.get_by_label("Colour by").input_value() == "=size"
     for selector in (".histogram .said", ".legend", ".outliers .said"):
         assert again.locator(selector).inner_text() == tab.locator(selector).inner_text()
-    again.wait_for_timeout(400)  # it has had time to write it anew
+    later(again, 0.4)  # it has had time to write it anew
     assert again.url == link
     bad = open_page(cloud_page + "#t=7&at=x_y_z&rule=magic_1&row=99999&colour=%3Dnone&rows=zz.-1&brush=2")
     assert bad.locator("input.turn").input_value() == "0.5"
@@ -115,14 +112,16 @@ def test_an_exported_page_asks_for_nothing_and_may_not(open_page, cloud_page):
     tried = tab.evaluate(
         """() => new Promise((done) => {
           const blocked = [];
-          document.addEventListener("securitypolicyviolation", (e) => blocked.push(e.effectiveDirective));
+          document.addEventListener("securitypolicyviolation", (e) => {
+            blocked.push(e.effectiveDirective);
+            if (blocked.length === 3) setTimeout(() => done([blocked.sort(), window.ran === true]));
+          });
           const script = document.createElement("script");
           script.textContent = "window.ran = true";
           document.body.append(script);
           const image = new Image();
           image.src = "http://127.0.0.1:9/x.png";
           fetch("http://127.0.0.1:9/x").catch(() => 0);
-          setTimeout(() => done([blocked.sort(), window.ran === true]), 300);
         })"""
     )
     assert tried == [["connect-src", "img-src", "script-src-elem"], False]
@@ -181,10 +180,7 @@ def pictured(tmp_path):
 
 
 def test_the_served_page_shows_pictures_and_reasons_by_row(open_page, pictured):
-    server = Explorer(pictured, port=0)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(pictured) as server:
         tab = open_page(server.url)
         assert "token" not in tab.url
         tab.wait_for_function("() => [...document.querySelectorAll('.cards img')].every((i) => i.naturalWidth === 6)")
@@ -197,12 +193,8 @@ def test_the_served_page_shows_pictures_and_reasons_by_row(open_page, pictured):
         own = f"http://127.0.0.1:{server.server_port}/"
         assert all(url.startswith((own, "blob:")) for url in tab.requests)
         assert tab.evaluate("document.cookie") == ""
-        other = open_page(own, ready=False)
+        other = open_page(own, ready=False, alone=True)
         assert "holds a token" in other.locator("body").inner_text()
         other.close()
         other.problems.clear()  # the browser tells of the refusal
         tab.close()  # before the server: what it still asks for would be an error
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -2,7 +2,7 @@
 
 import csv
 import threading
-import time
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,7 @@ import pytest
 from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.row_keys import LateKeys, row_keys
-from centrality.explorer.server import Explorer
-from tests.explorer.pages import exported, settle, some_view
+from tests.explorer.pages import exported, later, serving, settle, some_view
 
 pytestmark = pytest.mark.browser
 
@@ -31,37 +30,23 @@ def view(order=None, **changes):
     )
 
 
-class Running:
-    """An explorer that can be stopped, and started again where it was."""
+class Running(ExitStack):
+    """An explorer that can be stopped (`close`), and started again where it was."""
 
     def __init__(self, path, shown=None, port=0, token=None):
-        self.server = Explorer(shown or view(), port=port, marks_file=path)
+        super().__init__()
+        self.server = self.enter_context(serving(shown or view(), port=port, marks_file=path))
         self.server.token = token or self.server.token
-        self.thread = threading.Thread(target=self.server.serve_forever)
-        self.thread.start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
 
 
 @pytest.fixture
 def run():
-    started = []
-
-    def start(*parts, **options):
-        started.append(Running(*parts, **options))
-        return started[-1]
-
-    yield start
-    for one in started:
-        if one.thread.is_alive():
-            one.stop()
+    with ExitStack() as running:
+        yield lambda *parts, **options: running.enter_context(Running(*parts, **options))
 
 
-def reviewing(open_page, address):
-    tab = open_page(f"{address}#panel=review")
+def reviewing(open_page, address, **options):
+    tab = open_page(f"{address}#panel=review", **options)
     tab.locator(".facts").wait_for()
     return tab
 
@@ -85,11 +70,11 @@ def kept(path):
     return {mark["row"]: (mark["mark"], mark["note"]) for mark in marks.read(path)}
 
 
-def wait_for(question, wanted):
-    for _ in range(200):
+def wait_for(tab, question, wanted):
+    for _ in range(500):  # frames of the page
         if (found := question()) == wanted:
             return
-        time.sleep(0.05)
+        settle(tab)
     assert found == wanted
 
 
@@ -99,7 +84,7 @@ def test_two_tabs_and_two_explorers_on_one_file_see_and_keep_what_each_says(run,
     say(first, 0, "o")
     say(second, 1, "f")
     say(first, 2, "l")
-    wait_for(lambda: kept(path), {0: ("outlier", ""), 1: ("fine", ""), 2: ("later", "")})
+    wait_for(first, lambda: kept(path), {0: ("outlier", ""), 1: ("fine", ""), 2: ("later", "")})
     first.get_by_text("1 outlier, 1 fine, 1 later").wait_for()  # the other's mark came with the answer
     second.evaluate("dispatchEvent(new Event('focus'))")
     second.get_by_text("1 outlier, 1 fine, 1 later").wait_for()
@@ -111,7 +96,7 @@ def test_two_notes_on_one_row_are_both_kept(run, open_page, tmp_path):
     tabs = [reviewing(open_page, address) for _ in range(2)]
     for tab, text in zip(tabs, ["=HYPERLINK(1)", "two " * 1000], strict=True):
         note(tab, text)
-    wait_for(lambda: kept(path), {0: ("", "=HYPERLINK(1) | " + ("two " * 1000).strip())})
+    wait_for(tabs[0], lambda: kept(path), {0: ("", "=HYPERLINK(1) | " + ("two " * 1000).strip())})
     assert "'=HYPERLINK" in path.read_text()
 
 
@@ -127,17 +112,17 @@ def test_a_mark_said_before_the_keys_came_is_kept_under_its_key(run, open_page, 
     say(tab, 2, "o")
     assert not path.exists()
     may_come.set()
-    wait_for(lambda: path.exists() and kept(path), {2: ("outlier", "")})
+    wait_for(tab, lambda: path.exists() and kept(path), {2: ("outlier", "")})
     assert f"{keys[2]},2,outlier" in path.read_text()
 
 
 def test_a_dead_server_is_said_loudly_and_marks_are_sent_when_it_is_back(run, open_page, tmp_path):
     path = tmp_path / "m.csv"
     explorer = run(path)
-    tab = reviewing(open_page, explorer.server.url)
+    tab = reviewing(open_page, explorer.server.url, clock=True)
     banner = tab.locator("[role=alert].unkept")
     assert banner.is_hidden()
-    explorer.stop()
+    explorer.close()
     say(tab, 0, "o")
     say(tab, 1, "f")
     banner.get_by_text("2 marks are not kept. centrality explore does not answer").wait_for()
@@ -148,6 +133,7 @@ def test_a_dead_server_is_said_loudly_and_marks_are_sent_when_it_is_back(run, op
     download.value.save_as(tmp_path / "saved.csv")
     assert kept(tmp_path / "saved.csv") == {0: ("outlier", ""), 1: ("fine", "")}
     run(path, port=explorer.server.server_port, token=explorer.server.token)
+    later(tab, 3)  # it tries again
     banner.wait_for(state="hidden")
     assert kept(path) == {0: ("outlier", ""), 1: ("fine", "")}
     tab.problems.clear()  # the browser's own words about the server that was gone
@@ -157,23 +143,24 @@ def test_marks_that_were_not_kept_outlive_the_tab(run, open_page, tmp_path):
     path = tmp_path / "m.csv"
     explorer = run(path)
     tab = reviewing(open_page, explorer.server.url)
-    explorer.stop()
+    explorer.close()
     say(tab, 3, "o")
     tab.locator(".unkept", has_text="1 mark is not kept").wait_for()
     tab.on("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave
     run(path, port=explorer.server.server_port, token=explorer.server.token)
     tab.goto(explorer.server.url)
-    wait_for(lambda: kept(path), {3: ("outlier", "")})
+    wait_for(tab, lambda: kept(path), {3: ("outlier", "")})
     tab.problems.clear()
 
 
 def test_a_place_that_cannot_be_written_is_said_before_the_first_mark(run, open_page, tmp_path):
     explorer = run(tmp_path / "gone" / "m.csv")
-    tab = reviewing(open_page, explorer.server.url)
+    tab = reviewing(open_page, explorer.server.url, clock=True)
     tab.locator(".unkept", has_text="What you mark will not be kept. Cannot write").wait_for()
     say(tab, 0, "o")
     tab.locator(".unkept", has_text="1 mark is not kept").wait_for()
     (tmp_path / "gone").mkdir()
+    later(tab, 3)  # it tries again
     tab.locator(".unkept").wait_for(state="hidden")
     assert kept(tmp_path / "gone" / "m.csv") == {0: ("outlier", "")}
     tab.problems.clear()
@@ -185,8 +172,8 @@ def test_marks_find_their_rows_in_another_order_and_stay_when_rows_are_missing(r
     tab = reviewing(open_page, explorer.server.url)
     say(tab, 5, "o")
     say(tab, 6, "f")
-    wait_for(lambda: kept(path), {5: ("outlier", ""), 6: ("fine", "")})
-    explorer.stop()
+    wait_for(tab, lambda: kept(path), {5: ("outlier", ""), 6: ("fine", "")})
+    explorer.close()
     turned = run(path, shown=view(np.delete(np.arange(N)[::-1], N - 1 - 6)))  # back to front, and without row 6
     other = reviewing(open_page, turned.server.url)
     other.get_by_text("1 outlier, 0 fine, 0 later").wait_for()
@@ -196,7 +183,7 @@ def test_marks_find_their_rows_in_another_order_and_stay_when_rows_are_missing(r
     assert "name 5" in other.locator(".cells-beside").inner_text()
     assert other.locator(".verdict.outlier").get_attribute("aria-pressed") == "true"
     say(other, 33, "l")
-    wait_for(lambda: {key: mark for key, (mark, _) in kept(path).items()}, {33: "later", 6: "fine"})
+    wait_for(other, lambda: {key: mark for key, (mark, _) in kept(path).items()}, {33: "later", 6: "fine"})
     tab.problems.clear()
 
 

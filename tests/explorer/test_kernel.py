@@ -3,11 +3,11 @@ own messages. What JupyterLab would do between the two, passing comm messages on
 
 import base64
 import json
-from queue import Empty
 
 import pytest
 
 from centrality.explorer import page
+from tests.explorer.pages import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 jupyter_client = pytest.importorskip("jupyter_client")
@@ -88,14 +88,13 @@ class Kernel:
     def value(self, expression: str):
         return json.loads(self.run(f"import json; print(json.dumps({expression}))"))
 
-    def pump(self, seconds: float = 2.0) -> None:
-        """Pass messages on until there have been none for a while."""
-        while True:
-            self.tab.wait_for_timeout(100)  # what the page says is heard
-            try:
-                self.pass_on(self.client.get_iopub_msg(timeout=seconds))
-            except Empty:
+    def wait_for(self, expression: str, wanted: object) -> None:
+        """Pass messages on until Python has heard of what was done on the page."""
+        for _ in range(500):  # frames of the page
+            if (found := self.value(expression)) == wanted:
                 return
+            settle(self.tab)
+        assert found == wanted
 
     def pass_on(self, message: dict) -> None:
         kind, content = message["msg_type"], message["content"]
@@ -127,7 +126,7 @@ def kernel(open_page, tmp_path):
         "[SCRIPT]", page.built_file("explorer.js")
     )
     (tmp_path / "notebook.html").write_text(text, encoding="utf-8")
-    tab = open_page("about:blank", ready=False)
+    tab = open_page("about:blank", ready=False, clock=True)
     kernel = Kernel(tab)
     tab.goto((tmp_path / "notebook.html").as_uri())
     tab.wait_for_function("() => window.loaded")
@@ -146,19 +145,19 @@ def test_marks_and_selection_go_both_ways_for_two_widgets_and_a_restart_is_said(
     cells[0].get_by_role("button", name="Review the 40 oddest rows").click()
     cells[0].locator(".facts").wait_for()
     cells[0].locator(".verdict.outlier").click()
-    kernel.pump()
-    marked = kernel.value("[{str(k): v for k, v in w.marks.items()} for w in (one, other)]")
-    assert [list(said.values()) for said in marked] == [["outlier"], []]
+    kernel.wait_for("[list(w.marks.values()) for w in (one, other)]", [["outlier"], []])
     # From Python to the page.
     kernel.run("other.selection = [3, 4, 5]; other.marks = {7: 'fine'}; other.tags = {7: 'typo'}")
     cells[1].locator(".bulk", has_text="3 selected rows").wait_for()
     assert cells[0].locator(".bulk").is_hidden()
     cells[1].get_by_text("0 outlier, 1 fine, 0 later").wait_for()
     cells[1].locator(".bulk").get_by_role("button", name="later").click()
-    kernel.pump()
-    assert kernel.value("sorted(other.marked('later').tolist())") == [3, 4, 5]
+    kernel.wait_for("sorted(other.marked('later').tolist())", [3, 4, 5])
+    assert kernel.value("list(one.marks.values())") == ["outlier"]
     # The kernel is started again: what is said now is kept by nobody, and the page says so.
     kernel.manager.restart_kernel(now=True)
     kernel.client.wait_for_ready(timeout=60)
     cells[0].locator(".verdict.fine").click()
-    cells[0].locator(".unkept", has_text="Python does not answer").wait_for(timeout=20_000)
+    settle(tab)
+    tab.clock.fast_forward(10_000)  # for so long it may be busy
+    cells[0].locator(".unkept", has_text="Python does not answer").wait_for()

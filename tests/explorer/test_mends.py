@@ -8,7 +8,19 @@ from centrality.explorer import page
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import pack
-from tests.explorer.pages import close, colour_at, exported, grid, on_page, pixels, settle, some_view, turn, unpacked
+from tests.explorer.pages import (
+    close,
+    colour_at,
+    exported,
+    grid,
+    later,
+    on_page,
+    pixels,
+    settle,
+    some_view,
+    turn,
+    unpacked,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -24,12 +36,12 @@ def drag(tab, start, *ways, steps=6):
 
 def test_while_the_dial_is_dragged_not_all_points_are_drawn_and_all_are_when_it_is_let_go(open_page, tmp_path):
     n = 120_000
-    tab = open_page(exported(some_view(n), tmp_path))
+    tab = open_page(exported(some_view(n), tmp_path), clock=True)
     tab.wait_for_function(f"() => {DRAWN} === '{n}'")
     box = tab.locator("input.turn").bounding_box()
     middle = box["y"] + box["height"] / 2
     drag(tab, (box["x"] + box["width"] / 2, middle), (box["x"] + box["width"] * 0.8, middle))
-    tab.wait_for_timeout(700)  # longer than things take to come to rest
+    later(tab, 0.7)  # longer than things take to come to rest
     assert int(tab.evaluate(DRAWN)) < n
     tab.mouse.up()
     tab.wait_for_function(f"() => {DRAWN} === '{n}'")

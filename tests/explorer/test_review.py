@@ -2,7 +2,6 @@
 
 import csv
 import json
-import threading
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +11,8 @@ from centrality._checks import InputError
 from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
-from centrality.explorer.server import Explorer
 from centrality.scores.mixing import LINEAR, blend
-from tests.explorer.pages import exported, settle, some_view, telling, turn
+from tests.explorer.pages import exported, serving, settle, some_view, telling, turn
 
 pytestmark = pytest.mark.browser
 
@@ -92,6 +90,7 @@ def test_twenty_rows_are_reviewed_by_keyboard_undone_and_saved(open_page, addres
     assert [row["row"] for row in rows] == [str(5000 + k) for k in range(20)]
     assert [rows[2][name] for name in ("key", "row", "mark", "note")] == ["", "5002", "fine", 'odd, "very"']
     assert marks.rows_marked("fine", tmp_path / "marks.csv").tolist() == [5001, 5002]
+    tab.wait_for_function("() => location.hash.includes('rule=share') && !location.hash.includes('panel=')")
     tab.reload()  # they are kept in the page
     tab.wait_for_selector("[data-ready]")
     tab.get_by_text("20 of 20 done").wait_for()
@@ -180,10 +179,7 @@ def test_guilty_pixels_are_painted_on_the_picture(open_page, tmp_path):
 def test_the_server_keeps_marks_in_a_file_and_gives_them_back(open_page, reviewed, tmp_path):
     path = tmp_path / "model.rows.marks.csv"
     path.write_text("row,mark,note\n5001,fine,before\n9000,outlier,of a row that is gone\n")
-    server = Explorer(reviewed, port=0, marks_file=path)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(reviewed, marks_file=path) as server:
         tab = open_page(server.url + "#rule=share_0.05&panel=review")
         tab.get_by_text("1 of 20 done: 0 outlier, 1 fine, 0 later").wait_for()
         tab.locator(".facts", has_text="Row 5000 ").wait_for()
@@ -197,18 +193,10 @@ def test_the_server_keeps_marks_in_a_file_and_gives_them_back(open_page, reviewe
             (9000, "outlier", "of a row that is gone"),
             (5000, "outlier", ""),
         ]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_marks_are_taken_only_from_the_reader_and_only_if_they_are_marks(reviewed, tmp_path):
     import http.client
-
-    server = Explorer(reviewed, port=0, marks_file=tmp_path / "no" / "marks.csv")
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
 
     def put(body, path="/marks", cookie=True, **headers):
         connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
@@ -220,7 +208,7 @@ def test_marks_are_taken_only_from_the_reader_and_only_if_they_are_marks(reviewe
         return answer.status, text
 
     good = json.dumps([{"key": "", "row": 1, "mark": "fine"}])
-    try:
+    with serving(reviewed, marks_file=tmp_path / "no" / "marks.csv") as server:
         assert put(good, cookie=False)[0] == 403
         assert put(good, Host="evil.example")[0] == 403
         assert put(good, path="/data")[0] == 404
@@ -234,10 +222,6 @@ def test_marks_are_taken_only_from_the_reader_and_only_if_they_are_marks(reviewe
         status, text = put(good)
         assert status == 500
         assert "does not exist" in text  # the page shows it
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_marks_serve_the_model_in_one_line():

@@ -10,7 +10,7 @@ import pytest
 from centrality.explorer import marks, page
 from centrality.explorer.columns import columns_of
 from centrality.explorer.marks import MarksFile
-from tests.explorer.pages import exported, settle, some_view
+from tests.explorer.pages import exported, later, search, settle, some_view
 
 pytestmark = pytest.mark.browser
 N = 1200
@@ -24,7 +24,7 @@ def view():
 
 @pytest.fixture
 def tab(open_page, view, tmp_path):
-    return open_page(f"{exported(view, tmp_path)}#rows=0-{np.base_repr(921, 36).lower()}&panel=columns")
+    return open_page(f"{exported(view, tmp_path)}#rows=0-{np.base_repr(921, 36).lower()}&panel=columns", clock=True)
 
 
 def told(tab) -> list[dict]:
@@ -36,10 +36,7 @@ def told(tab) -> list[dict]:
 
 
 def found(tab, query: str) -> str:
-    tab.locator("input[type=search]").fill(query)
-    tab.wait_for_function("(text) => new URLSearchParams(location.hash.slice(1)).get('query') === text", arg=query)
-    settle(tab)
-    return tab.locator(".histogram .said").inner_text().split(",")[0].split()[0]
+    return search(tab, query).split(",")[0].split()[0]
 
 
 def test_a_lasso_of_922_rows_is_marked_by_one_key_and_taken_back_by_one_click(tab):
@@ -57,7 +54,7 @@ def test_a_lasso_of_922_rows_is_marked_by_one_key_and_taken_back_by_one_click(ta
 
 
 def test_enter_ends_a_search_so_that_the_next_key_marks_what_it_found(open_page, view, tmp_path):
-    tab = open_page(exported(view, tmp_path), panel="columns")
+    tab = open_page(exported(view, tmp_path), panel="columns", clock=True)
     tab.keyboard.press("/")
     tab.keyboard.type("size<5")
     tab.wait_for_function("() => location.hash.includes('query')")
@@ -68,7 +65,7 @@ def test_enter_ends_a_search_so_that_the_next_key_marks_what_it_found(open_page,
 
 
 def test_what_a_filter_leaves_is_tagged_and_rows_are_coloured_and_sorted_by_it(open_page, view, tmp_path):
-    tab = open_page(f"{exported(view, tmp_path)}#query=size%3C5&table=table&panel=columns")
+    tab = open_page(f"{exported(view, tmp_path)}#query=size%3C5&table=table&panel=columns", clock=True)
     field = tab.locator(".bulk").get_by_label("A tag of your own")
     field.fill("typo")
     field.press("Enter")
@@ -185,8 +182,8 @@ def test_what_followed_a_sample_while_the_dial_was_dragged_is_exact_when_it_is_l
         return [tab.locator(part).first.inner_text() for part in (".legend", ".outliers .said", ".ranking .cards")]
 
     straight = open_page(f"{address}#t=0.9&rule=share&level=0.001&panel=ranking")
-    dragged = open_page(f"{address}#t=0.1&rule=share&level=0.001&panel=ranking")
+    dragged = open_page(f"{address}#t=0.1&rule=share&level=0.001&panel=ranking", clock=True)
     before = shown(dragged)
     dragged.evaluate(DRAGGED)
-    dragged.wait_for_timeout(500)
+    later(dragged, 0.5)
     assert shown(dragged) == shown(straight) != before

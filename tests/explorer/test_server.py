@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,8 @@ from centrality.explorer.items import items_of
 from centrality.explorer.payload import MOST_PICTURES, pack
 from centrality.explorer.row_keys import LateKeys, row_keys
 from centrality.explorer.server import MOST_CONNECTIONS, Explorer, Handler
-from centrality.explorer.view import View
 from centrality.scores.mixing import SOFT
-from tests.explorer.pages import some_view, unpacked
+from tests.explorer.pages import serving, some_view, unpacked
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "src" / "centrality" / "explorer" / "static"
@@ -38,19 +36,6 @@ MOST_GZIPPED = 65_000  # bytes of script and style sheet together
 
 
 # Who may ask the server
-
-
-@contextmanager
-def serving(view: View | None, **options):
-    server = Explorer(view, port=0, **options)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def ask(server: Explorer, path: str, *, cookie: bool = True, **headers: str) -> Any:

@@ -46,9 +46,9 @@ def test_a_million_points_fit_into_fourteen_megabytes():
     n = 1_000_000
     rng = np.random.default_rng(0)
     view = some_view(n, points=rng.uniform(size=(n, 2)), heads=rng.uniform(size=(n, 2)) ** 2)  # nothing to be saved
-    size = (len(pack(view, pictures=True, reasons=True)) * 4 / 3) + len(page.single_file_page(some_view(1)))
-    assert size < 14e6
-    _, found = unpacked(pack(view, pictures=False, reasons=False))
+    packed = pack(view, pictures=True, reasons=True)
+    assert len(packed) * 4 / 3 + len(page.single_file_page(some_view(1))) < 14e6
+    _, found = unpacked(packed)
     assert np.abs(view.mixing.squeeze(found["units"]) - view.heads).max() < 5e-6
 
 

@@ -25,7 +25,7 @@ from benchmarks import provenance
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "fuzz.csv"
 MEMORY = 1 << 30  # bytes beyond those that the process begins with
 SECONDS = 10  # of the process's own time, a case
-ROUNDS = 10
+CASES_OF_ROUND = 10_000
 
 
 class TooSlowError(BaseException):
@@ -51,9 +51,10 @@ def main() -> int:
     run_main(["explore", str(models()[0]), str(folder() / "seed.csv"), "--export", str(folder() / "warm.html")])
     chosen = [target for target in TARGETS if arguments.only in target.name]
     done, found = Counter[str](), Counter[str]()
-    for round_ in range(ROUNDS):  # all targets, again and again: whoever stops it has some of each
+    rounds = ceil(arguments.cases / CASES_OF_ROUND)
+    for round_ in range(rounds):  # all targets, again and again: whoever stops it has some of each
         for target in chosen:
-            cases = ceil(arguments.cases * target.share / sum(one.share for one in chosen) / ROUNDS)
+            cases = ceil(arguments.cases * target.share / sum(one.share for one in chosen) / rounds)
             found[target.name] += _in_a_process(target, range(round_ * cases, (round_ + 1) * cases), seed)
             done[target.name] += cases
         print(f"{done.total():,} cases, {found.total()} findings", flush=True)

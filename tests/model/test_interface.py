@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, Chain, PaperFUSE, load
 from centrality.model.blocks import over_vectors
@@ -31,16 +30,6 @@ def public(kind: type) -> set[str]:
 def test_fuse_and_chain_have_the_same_public_names_and_these_are_few():
     assert public(FUSE) == public(Chain) == public(PaperFUSE)
     assert len(public(FUSE)) <= 37
-
-
-def test_what_was_learned_has_names_once_it_is_there(chain):
-    learned = {"history_", "noise_scale_", "center_", "offset_"}
-    for model in (chain, chain.model_):
-        assert learned <= set(dir(model))
-        assert all(hasattr(model, name) for name in learned)
-    for model in (quick(), Chain(Table(), quick())):
-        assert not learned & set(dir(model))
-        assert not any(hasattr(model, name) for name in learned)
 
 
 def test_its_scores_are_those_of_fuse_on_its_vectors(chain):
@@ -90,14 +79,6 @@ def test_a_saved_chain_keeps_what_calibrate_kept(chain, tmp_path):
     model = with_fitted(chain, chain.fitted_).calibrate(FRESH)
     model.save(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(load(tmp_path / "m.safetensors").p_values(ODD), model.p_values(ODD))
-
-
-@pytest.mark.parametrize(
-    "ask", ["heads", "centrality", "score_samples", "p_values", "detect", "explain", "reasons", "drift"]
-)
-def test_before_fitting_it_says_so(ask):
-    with pytest.raises(NotFittedError):
-        getattr(Chain(Table(), quick()), ask)(FRAME)
 
 
 def test_rows_without_a_vector_get_nan_and_are_called_nothing():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from centrality.network.ends import REACH, ROOM, by_others, with_ends
+from centrality.network.ends import REACH, ROOM, FirstPass, by_others, with_ends
 from centrality.network.scaling import Scaling
 
 RNG = np.random.default_rng(0)
@@ -102,3 +102,16 @@ def test_where_columns_are_many_for_the_rows_going_beyond_one_says_less():
     X = RNG.normal(size=(200, 400))
     few, many = (plain_and_ended(rows)[1].beyond for rows in (X[:, :10], X))
     assert np.median(many) < 0.1 * np.median(few)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_the_first_pass_tells_odd_values_and_keeps_the_ends_of_those_very_rows(odd, monkeypatch):
+    X, first = np.random.default_rng(0).normal(size=(50, 3)), FirstPass()
+    assert first.all_finite(X)
+    wanted = np.stack([X.min(0), X.max(0)])
+    np.testing.assert_array_equal(first.ends(X[:20]), [X[:20].min(0), X[:20].max(0)])
+    monkeypatch.setattr("centrality.network.ends._ends", lambda _: pytest.fail("a second pass over the same rows"))
+    np.testing.assert_array_equal(first.ends(X), wanted)
+    monkeypatch.undo()
+    X[7, 1] = odd
+    assert not first.all_finite(X)

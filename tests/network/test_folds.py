@@ -91,3 +91,10 @@ def test_a_fold_takes_one_byte_and_is_dealt_as_a_permutation_of_the_rows_deals_i
     expected = np.where(np.isin(np.arange(n), order[: n // 10]), 0, 1) if alike else order % 4
     np.testing.assert_array_equal(found.own, expected)
     assert found.own.nbytes == n
+
+
+def test_of_very_many_rows_each_is_left_out_by_chance_and_takes_a_byte():
+    own = parted(200_000, 1).own
+    assert own.dtype == np.int8
+    assert set(own.tolist()) == {0, 1}
+    assert abs((own == 0).sum() - 20_000) < 5 * np.sqrt(200_000 * 0.1 * 0.9)  # five deviations of a binomial

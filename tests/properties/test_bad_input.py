@@ -142,6 +142,7 @@ def photos(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_an_unreadable_image_is_refused_by_name_or_has_no_score(photos, tmp_path, capsys, clip):
     model = tmp_path / "m.safetensors"
     assert (

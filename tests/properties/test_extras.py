@@ -164,6 +164,7 @@ def _names(lines: list[str]) -> Iterator[str]:
             yield re.split(r"[^\w-]", line)[0].replace("-", "_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_without_its_extra_a_use_says_which_to_install(said, use):
     assert said[use] is not None, "It should need its extra."
@@ -172,6 +173,7 @@ def test_without_its_extra_a_use_says_which_to_install(said, use):
     assert f"pip install 'centrality[{USES[use][0]}]'" in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_without_its_extra_a_command_ends_with_2_and_says_which_to_install(said, command):
     _, message = said[command]

@@ -12,7 +12,7 @@ from centrality.model.reader import reader_of
 from centrality.network.context import Context
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
-from centrality.tables.unreadable import DataNote
+from centrality.tables.columns import DataNote
 from centrality.training.rows import MadeRows, Rows
 
 made_of_all = MadeRows.of  # without saying which columns are learned
@@ -132,6 +132,7 @@ def test_a_chain_takes_names_of_raw_columns(odd, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "chain.safetensors").heads(asked), chain.heads(asked))
 
 
+@pytest.mark.slow
 def test_a_model_learns_on_given_its_context(odd):
     model = FUSE(random_state=0, max_steps=100, given=["size", "city"]).fit(houses(500))
     model.partial_fit(houses(200, seed=1))
@@ -273,6 +274,7 @@ def test_p_values_hold_in_groups_of_every_size_spread_and_shape():
     assert np.abs(np.mean(shares, axis=0) - 0.1).mean() < 0.02
 
 
+@pytest.mark.slow
 def test_a_point_between_two_branches_is_odd():
     rng = np.random.default_rng(0)
     c, up = rng.uniform(0, 3, 1500), rng.random(1500) < 0.5
@@ -282,6 +284,7 @@ def test_a_point_between_two_branches_is_odd():
     assert (model.centrality(between) < np.quantile(model.centrality(on), 0.1)).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_texts_dates_and_categories_beside_it_do_not_hide_a_wild_number():
     """A text or a date is many columns, a category one of zeros and ones: together they count as one thing each."""
     rng, n = np.random.default_rng(2), 500

@@ -13,7 +13,8 @@ from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.representations._base import as_arrow
 from centrality.scoring.adapter import Adapter
-from centrality.tables.unreadable import NEW_KIND, DataNote
+from centrality.tables.columns import DataNote
+from centrality.tables.unreadable import NEW_KIND
 from tests.properties.test_given import houses
 from tests.service.test_service import app as app  # the fixture
 from tests.service.test_service import score
@@ -121,6 +122,7 @@ def test_blocks_of_rows_count_new_kinds_together(model, rows):
     adapter.require_readable()  # many new kinds are no reason to stop
 
 
+@pytest.mark.slow
 def test_a_service_scores_as_the_model_does_and_says_what_is_new(app, model, rows):
     asked = rows[:3].assign(size=[80.0, 80.0, 900.0])
     found = score(app(model), rows=asked.to_dict("records"))

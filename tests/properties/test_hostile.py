@@ -19,8 +19,8 @@ from centrality.cli import main
 from centrality.model_file import ModelFileError
 from centrality.network.scaling import MOST_VALUES, rows_per_block
 from centrality.tables import TableError
+from centrality.tables.columns import DataNote
 from centrality.tables.records import Blocks
-from centrality.tables.unreadable import DataNote
 from tests.conftest import quick
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
@@ -72,6 +72,7 @@ def test_a_column_that_comes_twice_is_named(tmp_path, capsys, name):
         tables.select(twice, ["a", "b"])
 
 
+@pytest.mark.slow
 def test_a_file_that_unpacks_to_far_more_is_refused_before_it_is_unpacked(tmp_path):
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         header = io.BytesIO()

@@ -66,13 +66,14 @@ def places(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
     return X[rng.integers(len(X), size=n)] + far * X.std(0) * rng.normal(size=(n, X.shape[1]))
 
 
-@pytest.mark.parametrize("n", [1, 33, 517])
+@pytest.mark.parametrize("n", [1, 33, pytest.param(517, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_lie_twice_as_close_to_exact_ones_as_promised(kind, n):
     assert_kept(model_of(kind), places(kind, n, np.random.default_rng(n)))
     assert_kept(scored_by_torch(model_of(kind)), places(kind, n, np.random.default_rng(n)))
 
 
+@pytest.mark.slow
 @settings(max_examples=22)
 @given(st.sampled_from(sorted(KINDS)), st.integers(1, 60), st.integers(0, 200), st.integers(0, 2**32 - 1))
 def test_company_order_and_subsets_do_not_matter(kind, n, others, seed):
@@ -98,6 +99,7 @@ def test_the_same_call_repeats_bits_wherever_in_memory_its_rows_lie(kind):
             np.testing.assert_array_equal(model.raw(moved), first)
 
 
+@pytest.mark.slow
 def test_threads_do_not_matter():
     model, Q = model_of("32 columns"), places("32 columns", 5000, np.random.default_rng(2))
     model, before = scored_by_torch(model), torch.get_num_threads()  # the engine's threads: tests/engine
@@ -111,6 +113,7 @@ def test_threads_do_not_matter():
     assert_same_scores(two, Exact(model, Q).heads, ROOM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("novelty", [False, True])
 def test_with_an_encoder_of_ones_own_the_promise_holds_too(novelty):
     """It computes in float32 whatever the batch; the prior beside it does not."""

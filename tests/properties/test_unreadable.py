@@ -13,7 +13,8 @@ from centrality.cli import main
 from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.tables import TableError, write
-from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE, DataNote, Unreadable
+from centrality.tables.columns import DataNote
+from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE, Unreadable
 from tests.conftest import quick
 
 N = 400
@@ -191,6 +192,7 @@ def test_the_command_counts_a_few_and_stops_at_many(model, rows, tmp_path, capsy
     assert "in 400 of 400 rows" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_rank_and_explore_say_it_too(model, rows, tmp_path, capsys):
     few, many = tmp_path / "few.parquet", tmp_path / "many.parquet"
     parquet.write_table(with_days(rows, ["hello"] * 3 + rows["day"].to_pylist()[3:]), few)

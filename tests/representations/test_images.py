@@ -10,9 +10,9 @@ from PIL import Image
 
 from centrality import Chain, load
 from centrality.representations import Images
-from centrality.representations._base import DataNote
 from centrality.representations._vision import _vectors
 from centrality.tables import TableError
+from centrality.tables.columns import DataNote
 from tests.conftest import quick
 
 RNG = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def test_paths_bytes_arrays_and_pil_images_are_the_same_images(files):
         (lambda: own().fit(pd.DataFrame({"a": ["x"], "b": ["y"]})), TableError, "Say which column to read, column="),
     ],
 )
-@pytest.mark.filterwarnings("ignore::centrality.representations._base.DataNote")
+@pytest.mark.filterwarnings("ignore::centrality.tables.columns.DataNote")
 def test_what_cannot_be_a_vector_is_said(make, error, message):
     with pytest.raises(error, match=message):
         make()

@@ -275,3 +275,20 @@ def test_digits_and_marks_that_stay_text_are_doubted_and_codes_and_words_are_not
     table = Table().fit(pa.table({"lasted": lasted, "code": code, "name": name}))
     assert "digits and marks" in table.doubts()["lasted"]
     assert not {"code", "name"} & {column for column, why in table.doubts().items() if "digits and marks" in why}
+
+
+def test_a_column_that_both_marks_fit_is_read_by_the_decimal_mark_of_the_others():
+    rows = {"length": ["3,041", "1,057", "2,500"], "weight": ["1302,81", "950,5", "7,25"], "kind": ["a", "b", "a"]}
+    table = Table().fit(pa.table(rows))
+    assert table.doubts() == {}
+    assert "mean 2.199" in table.describe()["length"]  # (3.041 + 1.057 + 2.5) / 3
+
+
+def test_where_the_others_do_not_agree_on_a_mark_a_warning_names_the_column_and_what_was_taken():
+    rows = {
+        "length": ["3,041", "1,057", "2,500"],
+        "weight": ["1302,81", "950,5", "7,25"],
+        "x": ["1.5 m", "2 m", "2.5 m"],
+    }
+    with pytest.warns(UserWarning, match=r"Column 'length': '3,041' is taken for 3041, but could be 3\.041\."):
+        assert list(Table().fit(pa.table(rows)).doubts()) == ["length"]

@@ -6,7 +6,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,11 @@ import pytest
 from pyarrow import parquet
 
 from centrality import load, tables
-from centrality._atomic import remove_leftovers
 from centrality.cli import main
-from centrality.scoring import chunks, workers
+from centrality.scoring import chunks
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_chunk
 from centrality.tables import formats
-from tests import errands
 from tests.conftest import quick
 from tests.promise import assert_same_files, assert_same_scores, assert_same_tables
 
@@ -173,52 +170,6 @@ def test_what_is_for_folders_is_refused_for_a_file(model, folder, tmp_path, caps
     assert "-o FOLDER/ (ending in /) was wanted" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_an_error_in_a_worker_comes_back_as_it_was_and_stops_the_others():
-    with pytest.raises(tables.TableError, match="no threes"):
-        list(workers.run(errands.refuses_three, range(1000), workers=2))
-    assert not [child for child in psutil.Process().children() if "scoring.workers" in " ".join(child.cmdline())]
-
-
-def failed(work):
-    """The error that comes out of a real worker process."""
-    with pytest.raises(Exception) as caught:  # noqa: PT011 (the callers look at its type)
-        list(workers.run(work, [3], workers=1))
-    trace = "".join(caught.value.__notes__)
-    assert f"in {work.__name__}" in trace  # where in the other process it arose
-    return caught.value
-
-
-def test_an_error_whose_constructor_wants_two_arguments_comes_back_whole():
-    error = failed(errands.misfit)
-    assert type(error) is errands.MisfitError
-    assert (str(error), error.row, error.column) == ("row 3 does not fit width", 3, "width")
-
-
-def test_an_error_that_holds_what_cannot_be_pickled_comes_back_without_that():
-    error = failed(errands.held)
-    assert type(error) is errands.HeldError
-    assert str(error) == "held: a door"
-    assert not hasattr(error, "lock")
-
-
-def test_an_error_of_a_type_that_nobody_knows_comes_back_as_the_nearest_kind_with_its_name_and_message():
-    error = failed(errands.nobody_knows)
-    assert type(error) is KeyError
-    assert "LocalError: no such drawer" in str(error)
-
-
-def test_a_result_that_cannot_be_pickled_is_an_error_and_no_death():
-    with pytest.raises(TypeError, match=r"cannot pickle '_thread\.lock'"):
-        list(workers.run(errands.gives_a_lock, [3], workers=1))
-
-
-def test_an_operating_systems_error_keeps_its_file():
-    with pytest.raises(FileNotFoundError) as caught:
-        list(workers.run(os.stat, ["no/such/file"], workers=1))
-    assert caught.value.filename == "no/such/file"
-
-
 def test_an_error_in_one_file_leaves_whole_files_only(model, folder, rows, tmp_path, capsys):
     broken = rows.slice(0, 2000).set_column(1, "x0", pa.array([np.nan] * 2000))
     parquet.write_table(broken, folder / "b.parquet")
@@ -232,41 +183,6 @@ def test_workers_with_drift_watched_are_refused(model, folder, tmp_path, capsys)
     arguments = ["score", str(model), str(folder), "-o", f"{tmp_path}/out/", "--watch-drift", "--workers", "2"]
     assert main(arguments) == 2
     assert "in one process: leave out --workers" in capsys.readouterr().err
-
-
-def test_a_killed_worker_is_replaced_and_its_item_done_by_another(tmp_path):
-    done = list(workers.run(partial(errands.killed_once, str(tmp_path / "seen")), range(8), workers=2))
-    assert sorted(done) == [(x, x * x) for x in range(8)]
-    assert (tmp_path / "seen").exists()
-
-
-def test_an_item_that_kills_every_worker_is_named():
-    with pytest.raises(ChildProcessError, match=r"killed by signal 9 \(SIGKILL\) 3 times over 3\. If memory ran out"):
-        list(workers.run(errands.killed_by_three, range(6), workers=2))
-
-
-def test_leaving_early_stops_the_workers():
-    running = workers.run(errands.slow_square, range(1000), workers=2)
-    next(running)
-    ours = [child for child in psutil.Process().children() if "centrality.scoring.workers" in " ".join(child.cmdline())]
-    assert len(ours) == 2
-    running.close()
-    psutil.wait_procs(ours, timeout=10)
-    assert not [child for child in ours if child.is_running()]
-
-
-@pytest.mark.slow
-def test_a_worker_computes_with_one_thread():
-    assert list(workers.run(errands.threads, [0], workers=1)) == [(0, 1)]
-
-
-def test_only_what_killed_processes_left_is_swept(tmp_path):
-    left = [".a.0123abcd.parquet", ".b.parquet.0123abcd"]
-    stay = [".a.parquet", ".other.0123abcd.parquet", ".a.0123.parquet", "a.0123abcd.parquet"]
-    for name in [*left, *stay]:
-        (tmp_path / name).touch()
-    remove_leftovers([tmp_path / "a.parquet"])
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([left[1], *stay])
 
 
 @pytest.mark.slow

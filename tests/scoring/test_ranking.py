@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from centrality import Chain, load, maps, plots, tables
+from centrality import Chain, load, plots, tables
 from centrality.cli import main
 from centrality.commands._found import excerpt
 from centrality.commands.rank import sparkline
@@ -71,74 +71,6 @@ def test_a_sparkline_rises_with_its_numbers():
 )
 def test_texts_show_their_first_words_and_paths_their_end(holds, only, shown):
     assert excerpt(holds, only) == shown
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["map", "profile", "scores"])
-def test_pictures_of_a_model_are_drawn_into_a_file(made, tmp_path, kind):
-    folder, _ = made
-    out = tmp_path / "figure.png"
-    assert main(["plot", kind, str(folder / "m.safetensors"), str(folder / "t.parquet"), "-o", str(out)]) == 0
-    assert out.read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_losses_are_drawn_without_rows_and_chosen_rows_by_their_numbers(made, tmp_path, capsys):
-    folder, _ = made
-    model, data = str(folder / "m.safetensors"), str(folder / "t.parquet")
-    assert main(["plot", "history", model, "-o", str(tmp_path / "h.svg")]) == 0
-    assert "Drew" in capsys.readouterr().out
-    assert b"<svg" in (tmp_path / "h.svg").read_bytes()
-    assert main(["plot", "profile", model, data, "-o", str(tmp_path / "p.png"), "--rows", "3,69999"]) == 0
-    assert main(["plot", "profile", model, data, "-o", str(tmp_path / "q.png"), "--rows", "70000"]) == 2
-    assert main(["plot", "scores", model, "-o", str(tmp_path / "q.png")]) == 2
-    said = capsys.readouterr().err
-    assert "--rows counts from 0 to 69999 here, got 70000" in said
-    assert "Say which rows to draw: centrality plot scores MODEL DATA" in said
-    assert not (tmp_path / "q.png").exists()
-
-
-@pytest.mark.slow
-def test_contours_need_two_columns(made, tmp_path, capsys, blob):
-    folder, table = made
-    arguments = ["plot", "contours", str(folder / "m.safetensors"), str(folder / "t.parquet")]
-    assert main([*arguments, "-o", str(tmp_path / "f.png")]) == 2
-    assert "Contours need a model of two columns of numbers" in capsys.readouterr().err
-    quick().fit(table.slice(0, 500).select(["a", "b"])).save(tmp_path / "m.safetensors")
-    arguments[2] = str(tmp_path / "m.safetensors")
-    assert main([*arguments, "-o", str(tmp_path / "f.svg")]) == 0
-    assert b"<svg" in (tmp_path / "f.svg").read_bytes()
-
-
-def test_a_map_keeps_the_two_widest_directions():
-    rng = np.random.default_rng(0)
-    Z = rng.normal(size=(200, 6)) * [0.1, 5, 0.1, 3, 0.1, 0.1]
-    points = maps.embed(Z)
-    assert abs(np.corrcoef(points[:, 0], Z[:, 1])[0, 1]) > 0.98
-    assert abs(np.corrcoef(points[:, 1], Z[:, 3])[0, 1]) > 0.98
-    two = Z[:, :2]
-    assert maps.embed(two) is two
-
-
-@pytest.mark.slow
-def test_umap_keeps_clusters_apart_and_shows_a_bar_if_asked(monkeypatch, capfd):
-    rng = np.random.default_rng(0)
-    Z = np.concatenate([rng.normal(size=(40, 10)), rng.normal(30, 1, size=(40, 10))])
-    for landmarks in (maps.LANDMARKS, 60):  # all rows are placed by UMAP, or most of them
-        monkeypatch.setattr(maps, "LANDMARKS", landmarks)
-        points = maps.embed(Z, method="umap", random_state=0, progress=landmarks == 60)
-        assert ("Mapping:" in capfd.readouterr().err) == (landmarks == 60)
-        centres = points[:40].mean(0), points[40:].mean(0)
-        spread = max(points[:40].std(0).max(), points[40:].std(0).max())
-        assert np.linalg.norm(centres[0] - centres[1]) > 3 * spread
-
-
-@pytest.mark.parametrize(
-    ("Z", "options", "message"),
-    [(np.zeros((5, 3)), {"method": "tsne"}, "method must be one of pca, umap"), (np.zeros(3), {}, "at least two rows")],
-)
-def test_what_cannot_be_mapped_is_said(Z, options, message):
-    with pytest.raises(ValueError, match=message):
-        maps.embed(Z, **options)
 
 
 def test_a_map_has_a_panel_for_each_t_and_a_profile_a_line_for_each_shown_row():

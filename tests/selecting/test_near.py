@@ -17,6 +17,7 @@ def spacing(Z: np.ndarray) -> float:
     return float(np.median(between.min(1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [8, 32])
 @pytest.mark.parametrize("part", [1e-3, 1e-1])
 def test_copies_with_noise_of_a_tenth_of_the_spacing_or_less_are_found_and_nothing_else(p, part):

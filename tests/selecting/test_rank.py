@@ -10,6 +10,7 @@ import centrality
 from centrality import Chain
 from centrality._checks import InputError
 from centrality.representations import Table
+from centrality.tables.columns import DataNote
 from tests.conftest import quick
 
 
@@ -75,3 +76,17 @@ def test_without_a_model_one_is_fitted_on_the_rows_as_they_are():
 def test_wrong_wishes_are_answered_in_a_sentence(frame, model, changes, said):
     with pytest.raises(InputError, match=said):
         centrality.rank(frame, model=model, **changes)
+
+
+def test_a_column_that_the_model_learned_from_is_not_replaced_by_a_new_one(frame):
+    with pytest.raises(InputError, match="learned from a column 'centrality', which a new one would replace"):
+        centrality.rank(frame.rename(columns={"size": "centrality"})[["centrality", "price"]])
+
+
+def test_another_column_of_a_new_ones_name_is_replaced_and_a_note_says_so(frame, model):
+    with pytest.warns(
+        DataNote, match=r"New columns replace those of the data called 'row': rename these to keep both\."
+    ):
+        ranked = centrality.rank(frame.assign(row="own"), model=model, top=3)
+    assert list(ranked.columns) == ["row", "centrality", "p_value", "reasons", *frame.columns]
+    assert (ranked["row"] != "own").all()

@@ -56,6 +56,7 @@ def test_how_rows_were_read_is_said_in_one_line():
 TITLES = [f"{size} {thing} number {k}" for k, (size, thing) in enumerate([("large", "cup"), ("small", "desk")] * 40)]
 
 
+@pytest.mark.slow
 def test_one_column_of_texts_is_read_as_text_and_a_text_like_no_other_is_odd():
     frame = pd.DataFrame({"title": [*TITLES, "Wasserdichter Rucksack aus Baumwolle"]})
     model = fitted_on(frame)

@@ -37,6 +37,19 @@ def parse(served, kind, query, *rest):
     return right(served, kind, query, *rest)
 _requests.parse = parse
 """
+IMPATIENT = """
+# The real program, less patient than by default.
+from functools import partialmethod
+from centrality.service._limits import Limits
+Limits.__init__ = partialmethod(Limits.__init__, head_seconds=3.0, unread_seconds=1)
+"""
+
+
+@pytest.fixture
+def impatient(tmp_path, monkeypatch):
+    """Servers that start now wait three seconds for a request's head, and one for a client to read."""
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +169,7 @@ def test_a_column_that_is_there_twice_is_refused_and_what_the_model_does_not_kno
 def test_a_request_that_never_ends_or_wants_all_memory_is_no_trouble_of_others(start, file, tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(HANG)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
-    server = start(str(file), "--max-seconds", "3")
+    server = start(str(file), "--max-seconds", "2")
     wait_for(lambda: server.ask("POST", "/score", LARGE)[0] == 200)  # the process for large requests is there
     (large,) = processes(server)[1:]
     status, _, content = server.ask("POST", "/score?grab", LARGE)
@@ -165,7 +178,7 @@ def test_a_request_that_never_ends_or_wants_all_memory_is_no_trouble_of_others(s
         stuck.sendall(head(server, len(LARGE), "Connection: close").replace(b"/score", b"/score?hang") + LARGE.encode())
         wait_for(lambda: server.metric("centrality_score_running") == 1)
         assert answers(server)
-        assert b"This took longer than 3 s" in said(stuck)
+        assert b"This took longer than 2 s" in said(stuck)
     large.wait(60)  # killed: it did not let go
     wait_for(lambda: server.ask("POST", "/score", LARGE)[0] == 200)  # by another
     (large,) = processes(server)[1:]
@@ -180,7 +193,8 @@ def test_a_request_that_never_ends_or_wants_all_memory_is_no_trouble_of_others(s
     assert server.stop()[0] == 0
 
 
-def test_half_a_head_on_a_thousand_connections_locks_nobody_out(server):
+def test_half_a_head_on_a_thousand_connections_locks_nobody_out(impatient, start, file):
+    server = start(str(file))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 2000:
         pytest.skip("this process may not open 1,100 connections")
@@ -257,7 +271,7 @@ def test_connected_clients_get_their_answers_after_the_signal_to_stop(start, fil
     assert server.ended() == (0, "Stopped after 20 requests with 20 rows.\n")
 
 
-def test_a_client_that_does_not_read_keeps_neither_the_service_nor_its_end_waiting(start, file):
+def test_a_client_that_does_not_read_keeps_neither_the_service_nor_its_end_waiting(impatient, start, file):
     server = start(str(file))
     rows = np.zeros((200_000, 3))
     body = arrow(pa.table({name: rows[:, j] for j, name in enumerate("abc")}))

@@ -180,6 +180,7 @@ def test_a_request_that_gave_up_is_not_scored():
     assert recorder.queue.waiting == 0
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_ends_with_a_timeout_and_nothing_else_does(app):
     served = app(quick().fit(RNG.normal(size=(60, 2))), seconds=0.5)
 

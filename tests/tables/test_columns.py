@@ -6,6 +6,7 @@ import pytest
 
 from centrality import tables
 from centrality.tables import TableError
+from centrality.tables.columns import DataNote
 
 TABLE = pa.table({"a": [1.5, 2.5, 3.5], "b": [1, 2, 3]})
 
@@ -26,8 +27,9 @@ def test_text_among_numbers_names_the_columns_on_both_sides():
         tables.numbers(pa.table({"a": [1.0], "name": ["x"]}), "Do this.")
 
 
-def test_new_columns_replace_old_ones_of_the_same_name():
-    table = tables.with_columns(TABLE, {"b": np.array([9, 9, 9]), "c": np.array([0.0, 0, 0])})
+def test_new_columns_replace_old_ones_of_the_same_name_and_a_note_says_so():
+    with pytest.warns(DataNote, match="New columns replace those of the data called 'b': rename these"):
+        table = tables.with_columns(TABLE, {"b": np.array([9, 9, 9]), "c": np.array([0.0, 0, 0])})
     assert table.column_names == ["a", "b", "c"]
     assert table["b"].to_pylist() == [9, 9, 9]
 

@@ -7,9 +7,9 @@ import pytest
 from centrality import tables
 from centrality.cli import main
 from centrality.tables import TableError
+from centrality.tables.columns import DataNote
 from centrality.tables.csv import count_leading_zeros, recognised_separator
 from centrality.tables.text import TextSource
-from centrality.tables.unreadable import DataNote
 from tests.conftest import quick
 
 
@@ -84,10 +84,10 @@ def test_an_inch_is_no_quotation_mark_and_41_rows_in_are_41_out(model, tmp_path)
 
 
 def test_names_are_compared_once_each_however_many(tmp_path):
-    names = [f"c{i}" for i in range(30_000)]
-    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 30_000) + "\n")
+    names = [f"c{i}" for i in range(10_000)]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 10_000) + "\n")
     assert tables.read(tmp_path / "t.csv").column_names == names
-    (tmp_path / "t.csv").write_text(",".join([*names, "c7"]) + "\n" + ",".join(["1"] * 30_001) + "\n")
+    (tmp_path / "t.csv").write_text(",".join([*names, "c7"]) + "\n" + ",".join(["1"] * 10_001) + "\n")
     with pytest.raises(TableError, match="column names must differ, but 'c7' comes twice"):
         tables.read(tmp_path / "t.csv")
 

@@ -8,7 +8,7 @@ import pytest
 
 from centrality import tables
 from centrality.tables import TableError
-from centrality.tables.unreadable import DataNote
+from centrality.tables.columns import DataNote
 
 
 def workbook(path, *sheets):

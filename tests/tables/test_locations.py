@@ -69,6 +69,7 @@ def test_a_folder_on_a_store_is_read_and_sampled_like_one_here(address, rows):
     assert len(np.unique(sample)) == 90
 
 
+@pytest.mark.slow
 def test_scores_go_from_store_to_store_and_are_resumed(address, rows, model):
     base, _, options = address.partition("?")
     out = f"{base}-scores/?{options}"

@@ -29,6 +29,7 @@ def test_a_number_that_is_written_in_a_style_is_read_back_exactly(writing, whole
     assert not wrong.any()
 
 
+@pytest.mark.slow
 @given(styles, numbers)
 def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, wholes):
     drawn = [*(whole / 10**writing.decimals for whole in wholes), 9876543.21, -7654321.09, 12.34, 1.21]
@@ -58,6 +59,8 @@ def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, who
         (["1.234", "1.234.567"], 1234.0, ""),
         (["1,234", "7.5"], 1234.0, ""),
         (["1.234", "7,5"], 1234.0, ""),
+        (["3,041", "1302,81"], 3.041, ""),
+        (["3,041"] * 30_000 + ["1302,81"], 3.041, ""),  # one cell is enough, wherever it stands
     ],
 )
 def test_the_marks_mean_what_the_whole_column_allows_and_a_choice_is_said(cells, value, doubt):

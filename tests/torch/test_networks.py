@@ -103,6 +103,7 @@ def encoder() -> nn.Module:
         return nn.Sequential(nn.Linear(2, 32), nn.GELU(), nn.Linear(32, 8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"ensemble": 2, "shared_encoder": False}, {"novelty": True}])
 def test_a_model_around_a_users_encoder_learns_saves_and_loads(blob, tmp_path, settings):
     model = quick(encoder=encoder(), max_steps=150, **settings).fit(blob)

@@ -106,6 +106,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(monkeypatch, blob, path, se
     assert path.with_name("a").read_bytes() == path.with_name("b").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("teacher")
 def test_it_goes_on_where_it_was_and_not_from_the_start(monkeypatch, blob, path):
     model = quick(checkpoint=path, ensemble=1)

@@ -43,7 +43,7 @@ def the_rest(result: Mapping[str, Any], found: int, shown: int, name: str) -> li
 @contextmanager
 def said_already() -> Iterator[None]:
     """Silence warnings about the data in the block, where rows are read a second time."""
-    from centrality.tables.unreadable import DataNote
+    from centrality.tables.columns import DataNote
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNote)

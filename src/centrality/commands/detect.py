@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     from centrality import tables
     from centrality.scores.conformal import p_values
+    from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import dial, units_and_rows
 
     rule = _rule(arguments)
@@ -48,6 +49,9 @@ def run(arguments: argparse.Namespace) -> Result:
     t, fitted = dial(model, arguments.t), model.fitted_
     inliers = fitted.inlier_scores(t) if rule.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
+        if arguments.output is not None:
+            adapter = Adapter(model, source.schema.names)
+            tables.require_replaceable(_new_names(model, t, rule, explains=adapter.explains), adapter.columns)
         units, _, unreadable = units_and_rows(model, source, progress=shows_progress(arguments), most=0)
     scores, threshold = fitted.mixing.mixed(units, t), fitted.threshold(units, rule, t)
     odd = np.flatnonzero(scores < threshold)
@@ -75,8 +79,16 @@ def run(arguments: argparse.Namespace) -> Result:
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.data != "-" and (found or arguments.output):  # stdin cannot be read again
-        _explain_and_write(arguments, result, model)
+        _explain_and_write(arguments, result, model, rule)
     return result
+
+
+def _new_names(model: "CentralityModel", t: float, rule: "Rule", *, explains: bool) -> list[str]:
+    """Return the names of the columns that -o writes after those of the data."""
+    from centrality.scores.mixing import name_at
+
+    names = ["row", name_at("centrality", t, model.t)]
+    return names + ["p_value"] * rule.needs_inliers + ["reasons"] * explains
 
 
 def _rule(arguments: argparse.Namespace) -> "Rule":
@@ -89,12 +101,11 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
     return Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
 
 
-def _explain_and_write(arguments: argparse.Namespace, result: Result, model: "CentralityModel") -> None:
+def _explain_and_write(arguments: argparse.Namespace, result: Result, model: "CentralityModel", rule: "Rule") -> None:
     """Read the outliers again: add the reasons to those that are shown or written, and write them if asked to."""
     import numpy as np
 
     from centrality import tables
-    from centrality.scores.mixing import name_at
     from centrality.scoring.adapter import Adapter
 
     found = result["found"]
@@ -102,7 +113,7 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, model: "Ce
     _add_reasons(found[: None if arguments.output else SHOWN], table, model, result["t"])
     if arguments.output is not None:
         explains = Adapter(model, table.column_names).explains
-        _write(result, table, name_at("centrality", result["t"], model.t), arguments.output, explains=explains)
+        _write(found, table, _new_names(model, result["t"], rule, explains=explains), arguments.output)
         result["file"] = str(arguments.output)
 
 
@@ -119,18 +130,18 @@ def _add_reasons(found: list[dict[str, Any]], table: "pa.Table", model: "Central
             outlier["reasons"] = why
 
 
-def _write(result: Result, table: "pa.Table", name: str, output: "Path", *, explains: bool) -> None:
+def _write(found: list[dict[str, Any]], table: "pa.Table", names: list[str], output: "Path") -> None:
     """Write the outliers' rows with number and score, p-value and reasons; no outliers have the same columns."""
     import numpy as np
 
     from centrality import tables
 
-    found = result["found"]
-    new = {"row": np.array([each["row"] for each in found], dtype=np.int64)}
-    new[name] = np.array([each["centrality"] for each in found], dtype=np.float64)
-    if result["calibration_rows"]:
+    row, score = names[:2]
+    new = {row: np.array([each["row"] for each in found], dtype=np.int64)}
+    new[score] = np.array([each["centrality"] for each in found], dtype=np.float64)
+    if "p_value" in names:
         new["p_value"] = np.array([each["p_value"] for each in found], dtype=np.float64)
-    if explains:
+    if "reasons" in names:
         new["reasons"] = np.array([in_words(each) for each in found], dtype=object)
     tables.write(tables.with_columns(table, new), output)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import model_file
@@ -30,7 +31,7 @@ from centrality.model.reader import NumberReader
 from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
-from centrality.network.ends import with_ends
+from centrality.network.ends import FirstPass, with_ends
 from centrality.network.folds import Split, split, split_off_holdout
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
@@ -192,7 +193,8 @@ class FUSE(CentralityModel):
         """
         warn_of_labels(y)
         with unchanged_on_failure(self):
-            X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
+            first, why = FirstPass(), "an anchor and a pair to compare"
+            X = rows_to_fit(self, X, at_least=3, why=why, all_finite=first.all_finite)
             # Now, not when training is over: settings that matter only then.
             checked_t(self.t)
             settings = self._settings()
@@ -210,7 +212,8 @@ class FUSE(CentralityModel):
                 context, made = self._context(X, seed)
                 X, shown = made, context.shown(X, made, seed)
                 held = None if held is None else context.relative(held)
-            trained = self._trained(shown, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
+            about = shown, dissimilarity, rng, seed, checkpoint
+            trained = self._trained(*about, parted=parted, context=context, first=first)
             self.fitted_ = self._finish_fit(trained, X, held, rng)
             if checkpoint is not None:
                 checkpoint.remove()
@@ -226,13 +229,14 @@ class FUSE(CentralityModel):
         *,
         parted: Split | None,
         context: Context | None,
+        first: FirstPass,
     ) -> Trained:
         device = find_device(self.device)
         columns = meanwhile(lambda: TrainingColumns.of(X))
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
         if self.scaling == "auto" and context is None:
-            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X))
+            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X), first)
         settings = self._settings()
         members, left_out = settings.members(X), None if parted is None else parted.left_out
         plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
@@ -387,7 +391,7 @@ class FUSE(CentralityModel):
 
         model_file.write(path, *parts_of(self))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

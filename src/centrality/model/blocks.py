@@ -4,8 +4,10 @@ from __future__ import annotations  # else Python would evaluate the annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
@@ -13,17 +15,20 @@ from centrality.network.devices import cores, is_cpu
 from centrality.network.scaling import Scaling, rows_per_block
 from centrality.network.scorer import NetworkScorer, Outputs
 
+Matrix = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
 
-def in_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
+
+def in_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
     """Return `finish` of the networks' outputs, (members, n, 1 + k), computed block by block; row i belongs to X[i]."""
 
-    def score(rows: CheckedRows) -> Outputs:
+    def score(rows: CheckedRows) -> Matrix:
         return _finite(finish(_finite(scorer.of_rows(rows, scaling))))
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 
 
-def _finite(scores: Outputs) -> Outputs:
+def _finite(scores: NDArray[Number]) -> NDArray[Number]:
     """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
     if not np.isfinite(scores).all():
         raise InputError(
@@ -33,13 +38,15 @@ def _finite(scores: Outputs) -> Outputs:
     return scores
 
 
-def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outputs], device: str) -> Outputs:
+def block_by_block(
+    X: CheckedRows, size: int, work: Callable[[CheckedRows], NDArray[Number]], device: str
+) -> NDArray[Number]:
     """Apply `work` to each block of rows, one block per thread, and join the results along the first dimension."""
     n = X.shape[0]
     starts = range(0, n, size)
     if len(starts) == 1:
         return work(X)
-    result: Outputs | None = None
+    result: NDArray[Number] | None = None
     threads = cores() if is_cpu(device) else 1
     with ThreadPoolExecutor(threads) as pool:  # it starts none before there is work for them
         try:
@@ -55,7 +62,7 @@ def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outp
     return result
 
 
-def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Outputs]) -> Outputs:
+def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
     """Return `work` of these vectors, row by row; the result is NaN for rows without a vector, which are all NaN."""
     if not isinstance(vectors, np.ndarray) or not np.isnan(vectors[:, 0]).any():  # one column tells: quick
         return work(vectors)

@@ -38,6 +38,8 @@ from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from centrality.torch.module import Centrality
     from centrality.torch.scoring import DeviceScorer
 
@@ -117,7 +119,7 @@ class Fitted(Value):
             self._by_device[device] = DeviceScorer(self.to_torch(0.5, device), device)
         return self._by_device[device]
 
-    def tensor_on_gpu(self, X: Any) -> Any | None:
+    def tensor_on_gpu(self, X: Any) -> Tensor | None:
         """Return X if it is a tensor that can be scored on its own GPU; None if it must be checked on the CPU."""
         if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda:
             return None
@@ -126,7 +128,7 @@ class Fitted(Value):
         fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
         return X.detach() if fits and bool(X.isfinite().all()) else None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_by_device"}  # made again
 
     @property

@@ -16,7 +16,7 @@ from centrality.scores.mixing import one_t
 BINS, HEIGHT = 30, 44  # bars of a histogram, and pixels
 COLOURS = {"global": html.BLUE, "local": html.RED}
 
-ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
+ATTRIBUTES: dict[str, Callable[[Any], object]] = {
     "history_": lambda model: model.fitted_.history,
     "noise_scale_": lambda model: model.fitted_.noise_scale,
     "center_": lambda model: np.asarray(model.fitted_.absolute(model.fitted_.typical[:1])[0]),
@@ -41,7 +41,7 @@ class FittedAttributes:
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if name in ATTRIBUTES and hasattr(self, "fitted_"):
                 return ATTRIBUTES[name](self)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -56,7 +56,7 @@ class FittedAttributes:
         return below if fitted is None else f"<div>{_facts(self, fitted)}{_picture(fitted)}</div>{below}"
 
 
-def _facts(model: Any, fitted: Any) -> str:
+def _facts(model: Any, fitted: Fitted) -> str:
     report = fitted.report
     lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
     about = reader_of(model).about().get("representation")
@@ -70,7 +70,7 @@ def _facts(model: Any, fitted: Any) -> str:
     return html.facts_table(lines, [] if report is None else report.warnings)
 
 
-def _picture(fitted: Any) -> str:
+def _picture(fitted: Fitted) -> str:
     """Draw how the training rows' scores are distributed, a small histogram for each head."""
     heads = zip(COLOURS, fitted.training_scores.quantiles, strict=True)
     return "<div>" + "".join(_histogram(name, values) for name, values in heads) + "</div>"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,11 @@ from centrality._optional import optional
 from centrality.model.reader import reader_of
 from centrality.scores.mixing import name_at
 from centrality.scores.reasons import Reasons
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
+
+Matrix = NDArray[np.float64]
 
 # What each method's numbers are called: a column's name, or several.
 NAMES: dict[str, str | tuple[str, ...]] = {
@@ -79,17 +84,17 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
     return framed
 
 
-def _dials(t: Any, columns: int) -> Sequence[float]:
+def _dials(t: Sequence[float] | None, columns: int) -> Sequence[float]:
     return np.linspace(0, 1, columns).tolist() if t is None else [float(at) for at in t]
 
 
-def _features(model: Any, width: int) -> list[str]:
+def _features(model: "CentralityModel", width: int) -> list[str]:
     """Return the names of the features of explanations; numbers without names are named by their position."""
     features = reader_of(model).features()
     return [f"x{j}" for j in range(width)] if features is None else [str(name) for name in features.names]
 
 
-def _contained(container: str, values: NDArray[Any], columns: Sequence[str], index: Any) -> Any:
+def _contained(container: str, values: Matrix, columns: Sequence[str], index: object) -> object:
     """Return the values as a Series, or as a frame of these columns."""
     if container == "polars":
         import polars as pl  # there, or `set_output` would have refused

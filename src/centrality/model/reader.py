@@ -22,7 +22,8 @@ from centrality.network.scaling import dense
 from centrality.scores.drift import Names
 from centrality.scores.magnitudes import without_rounding
 from centrality.scores.reasons import Reasons, usual_of_kind
-from centrality.tables.unreadable import MOST, NEW_KIND, DataNote, Unreadable
+from centrality.tables.columns import DataNote
+from centrality.tables.unreadable import MOST, NEW_KIND, Unreadable
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel

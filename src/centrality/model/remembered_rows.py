@@ -4,7 +4,6 @@ It never goes into a file.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +74,7 @@ class RememberedRows:
         return min(1.0, len(once) / len(some) * self.seen / len(self.rows))
 
 
-def _come_once(rows: NDArray[Any]) -> NDArray[np.void]:
+def _come_once(rows: NDArray[np.generic]) -> NDArray[np.void]:
     """Return the rows that occur once, each packed into one value."""
     values = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # which makes 0 of -0
     keys, counts = np.unique(values.view(np.dtype((np.void, values.shape[1] * 8))).ravel(), return_counts=True)

@@ -8,11 +8,11 @@ row is left out of its own line, of its level's effect, and of the trees.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._estimator import CheckedRows
 from centrality._values import Value
 from centrality.network.forest import Forest, medians
 from centrality.network.scaling import Scaling, dense
@@ -86,7 +86,7 @@ class Context(Value):
     @classmethod
     def fit(
         cls,
-        X: Any,
+        X: CheckedRows,
         scaling: Scaling,
         given: Whole,
         owner: Whole,
@@ -115,7 +115,7 @@ class Context(Value):
         parts = (line, line_of_spread, levels, widths, usual, spread)
         return cls(given, scaling, *parts, narrowest, ends, seen, reach), made
 
-    def shown(self, X: Any, made: Matrix, seed: int) -> Matrix:  # (n, p), (n, p) -> (n, p)
+    def shown(self, X: CheckedRows, made: Matrix, seed: int) -> Matrix:  # (n, p), (n, p) -> (n, p)
         """Return the rows to train networks on: `made`, with one row in KNOWN replaced by `relative` of its row of X.
 
         Networks must know such rows too: where the context predicts nearly all, training rows that are scored
@@ -126,7 +126,7 @@ class Context(Value):
         shown[known] = self.relative(X[known])
         return shown
 
-    def relative(self, X: Any) -> Matrix:  # (n, p) -> (n, p)
+    def relative(self, X: CheckedRows) -> Matrix:  # (n, p) -> (n, p)
         """Return rows in the user's units with behaviours relative to their kinds, and contexts scaled down."""
         z = self.scaling.scaled(X)
         middle, spread = self._kind(z[:, self.given])
@@ -160,7 +160,7 @@ class Context(Value):
             spread = spread * _factor(said)
         return np.clip(middle, *self.reach), STRETCH * np.maximum(spread, self.narrowest)
 
-    def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
+    def unseen(self, X: CheckedRows) -> NDArray[np.bool_]:  # (n,)
         """Say which rows have a new context: a level not seen in fitting, or a number far outside the range seen."""
         rows = dense(X).astype(np.float64)
         c = self.scaling.scaled(rows)[:, self.given]
@@ -361,7 +361,7 @@ def _grouped(c: Matrix, columns: Whole) -> tuple[Whole, Whole, Whole] | None:
     return None if len(counts) < 3 or len(c) < LEVEL * len(counts) else (first, level, counts)
 
 
-def _keys(values: Matrix) -> NDArray[Any]:
+def _keys(values: Matrix) -> NDArray[np.generic]:
     """Return rows as values that can be ordered and compared, whatever their number of columns."""
     exact = np.ascontiguousarray(values + 0.0)  # which makes 0 of -0
     return exact[:, 0] if exact.shape[1] == 1 else exact.view(np.dtype((np.void, 8 * exact.shape[1]))).ravel()

@@ -26,9 +26,25 @@ Matrix = NDArray[np.float64]
 OUTWARD = np.array([[-1.0], [1.0]])
 
 
-def with_ends(scaling: Scaling, X: CheckedRows) -> Scaling:
+class FirstPass:
+    """Looks at all rows once, to tell whether their values are finite, and keeps the ends of the columns found."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[object, Matrix] | None = None
+
+    def all_finite(self, X: NDArray[Any]) -> bool:
+        """Say whether all values are finite numbers."""
+        self._seen = X, (ends := _ends(X))
+        return bool(np.isfinite(ends).all())
+
+    def ends(self, X: CheckedRows) -> Matrix:  # (2, p)
+        """Return the least and the greatest value of each column, those found before if they are of these very rows."""
+        return self._seen[1] if self._seen is not None and self._seen[0] is X else _ends(X)
+
+
+def with_ends(scaling: Scaling, X: CheckedRows, first: FirstPass | None = None) -> Scaling:
     """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward."""
-    ends = _ends(X)
+    ends = (first or FirstPass()).ends(X)
     seen = _with_room(scaling, ends)
     if scaling.seen is not None:
         return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
@@ -60,7 +76,7 @@ def _ends(X: CheckedRows) -> Matrix:  # (2, p)
     if sparse.issparse(X):
         rows = cast(Any, X)
         return np.stack([end.toarray().ravel().astype(np.float64) for end in (rows.min(axis=0), rows.max(axis=0))])
-    rows = cast(NDArray[Any], X)
+    rows = cast(NDArray[np.generic], X)
     if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
         return engine().ends(rows)
     size = rows_per_block(rows.shape[1])

@@ -6,7 +6,6 @@ another pair: each row is unseen by half of the networks. A network alone leaves
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: e
 FOLDS_FOR_ONE = 10  # for one network, which leaves out the first: measured, a tenth of clean rows is not missed
 JUDGED_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, where that is no more than such a share
 JUDGED_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
-MANY = 50_000  # rows, of which those that set an end are too few to matter
+MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
 
 
@@ -39,7 +38,7 @@ class Split:
         """Say which networks were not trained on which of these rows."""
         return np.stack([_among(self.own[rows], folds) for folds in self.left_out])
 
-    def setting_ends(self, X: Any) -> Any:
+    def setting_ends(self, X: CheckedRows) -> CheckedRows:
         """Return the rows of X that set the columns' ends: the training rows, if all networks leave out the same rows.
 
         The rows left out may then lie beyond the ends, as new rows may. All rows set them if they are very many, since
@@ -57,14 +56,16 @@ def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given:
 
     `alike`: all networks leave out the same rows; `given`: there is a context.
     """
-    if alike or members == 1:
+    left_out: tuple[tuple[int, ...], ...] = ((0,),) * members
+    if n > MANY and (alike or members == 1):  # nothing else is held for each row
+        own = np.minimum(rng.integers(FOLDS_FOR_ONE, size=n, dtype=np.int8), 1)
+    elif alike or members == 1:
         wanted, most = (JUDGED_GIVEN, MOST_GIVEN) if given else (JUDGED_AT_LEAST, MOST_LEFT_OUT)
         share = np.clip(wanted / n, 1 / FOLDS_FOR_ONE, most)
         own = np.ones(n, dtype=np.int8)
-        order = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)  # half the memory: rows may be very many
+        order = np.arange(n, dtype=np.int32)
         rng.shuffle(order)
         own[order[: int(share * n)]] = 0
-        left_out: tuple[tuple[int, ...], ...] = ((0,),) * members
     else:
         own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), n))
         left_out = tuple(LEFT_OUT[member % len(LEFT_OUT)] for member in range(members))

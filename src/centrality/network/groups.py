@@ -2,15 +2,20 @@
 
 import warnings
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+Floats = NDArray[np.floating]
+
 
 def k_means(
-    rows: NDArray[Any], count: int, seed: int, *, rounds: int, start: NDArray[np.intp] | None = None
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    rows: Floats, count: int, seed: int, *, rounds: int, start: NDArray[np.intp] | None = None
+) -> tuple[Floats, NDArray[np.int32]]:
     """Return the centres of so many groups, (m, p), and the group of each row; of copies there may be fewer groups.
 
     `start` are the numbers of the rows to begin with; without it, rows that lie far apart.
@@ -26,7 +31,7 @@ def k_means(
     return means.cluster_centers_, means.labels_
 
 
-def far_apart(rows: NDArray[Any], count: int, seed: int, *, trials: int) -> NDArray[np.intp]:  # (count,)
+def far_apart(rows: Floats, count: int, seed: int, *, trials: int) -> NDArray[np.intp]:  # (count,)
     """Return the numbers of `count` rows that lie far from one another, as k-means++ chooses its start.
 
     The next row is drawn by its squared distance to the nearest one chosen, `trials` times; the one that leaves the
@@ -36,7 +41,7 @@ def far_apart(rows: NDArray[Any], count: int, seed: int, *, trials: int) -> NDAr
     rng, n, fine = np.random.RandomState(seed), len(rows), rows.astype(np.float64)
     squares, ones = np.einsum("ij,ij->i", fine, fine), np.ones(n, dtype=rows.dtype)
 
-    def distances(chosen: NDArray[np.intp]) -> NDArray[Any]:  # (trials, n)
+    def distances(chosen: NDArray[np.intp]) -> Floats:  # (trials, n)
         found = -2.0 * (fine[chosen] @ fine.T)
         found += squares[chosen, None]
         found += squares
@@ -56,7 +61,7 @@ def far_apart(rows: NDArray[Any], count: int, seed: int, *, trials: int) -> NDAr
 
 
 @cache
-def _threads_of_sklearn() -> Any:
+def _threads_of_sklearn() -> "ThreadpoolController":
     """Return the object that limits the threads of the loaded libraries; it is cached, as making it is slow."""
     from threadpoolctl import ThreadpoolController
 

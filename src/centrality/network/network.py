@@ -102,13 +102,15 @@ class Network(Value):
 
 def build(layout: Layout, rng: np.random.Generator) -> Network:
     """Return one of our own networks, with random weights, to be trained."""
-    weights: dict[str, NDArray[Any]] = {}
+    weights: dict[str, NDArray[np.float32]] = {}
     for name, inputs, outputs in layout.layers():
         weights |= uniform(rng, name, layout.members, inputs, outputs)
     return Network(layout, weights)
 
 
-def uniform(rng: np.random.Generator, name: str, members: int, inputs: int, outputs: int) -> dict[str, NDArray[Any]]:
+def uniform(
+    rng: np.random.Generator, name: str, members: int, inputs: int, outputs: int
+) -> dict[str, NDArray[np.float32]]:
     """Draw a linear layer's weights and biases as PyTorch does by default: uniform within ±1/√inputs."""
     bound = inputs**-0.5
     weight = np.empty((members, outputs, inputs), dtype=np.float32)
@@ -119,7 +121,7 @@ def uniform(rng: np.random.Generator, name: str, members: int, inputs: int, outp
     return {f"{name}.weight": weight, f"{name}.bias": bias}
 
 
-def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
+def restore(layout: Layout, arrays: Weights) -> Network:
     """Return the network of this layout with these weights, or raise a ValueError if they do not fit it.
 
     Weights of a user's encoder are checked by the encoder itself, in `torch/networks.py`.
@@ -143,7 +145,7 @@ def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
     return Network(layout, weights, prior, shape)
 
 
-def _require(found: Mapping[str, NDArray[Any]], wanted: Mapping[str, tuple[int, ...]]) -> None:
+def _require(found: Weights, wanted: Mapping[str, tuple[int, ...]]) -> None:
     for name, shape in wanted.items():
         if name not in found:
             raise InputError(f"the weights do not fit the network: {name} is missing.")

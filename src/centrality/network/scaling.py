@@ -25,6 +25,7 @@ from centrality._estimator import CheckedRows, ColumnBlocks, SparseRows
 from centrality._values import Value
 from centrality.engine import Engine, engine
 from centrality.scores.magnitudes import largest, mean_and_deviation, unit_of
+from centrality.scores.quantiles import column_quantiles
 
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
 
@@ -128,7 +129,7 @@ class Scaling(Value):
         weight[columns] /= bent_from
         return Scaling(self.center, weight, columns, np.concatenate(shift), _inverse(np.concatenate(spread)))
 
-    def parts(self) -> dict[str, NDArray[Any] | None]:
+    def parts(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | None]:
         """Return the arrays by their names."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
@@ -186,7 +187,7 @@ class Scaling(Value):
         return found
 
 
-def _sample(X: Any) -> ColumnBlocks:
+def _sample(X: CheckedRows) -> ColumnBlocks:
     """Return all rows of X, or evenly spaced ones that are enough to estimate its columns' quantiles."""
     step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
     return ColumnBlocks(X[::step], MOST_VALUES)
@@ -197,7 +198,7 @@ def _middles(
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield median and spread of the columns, block by block; a constant column has spread 0."""
     for at, values in sample:
-        low, median, high = np.quantile(values, [TAILS[0], 0.5, TAILS[1]], axis=0)
+        low, median, high = column_quantiles(values, [TAILS[0], 0.5, TAILS[1]])
         spread = mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL
         if (low < high).all():
             yield median, spread
@@ -238,7 +239,7 @@ def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, np.maximum(deviation, SMALLEST), out=np.zeros_like(deviation), where=deviation > 0)
 
 
-def as_floats(block: CheckedRows) -> NDArray[Any]:
+def as_floats(block: CheckedRows) -> NDArray[np.floating]:
     """Return the rows as the engine reads them: dense, float32 or float64, one row after another."""
     rows = block if isinstance(block, np.ndarray) else dense(block)
     if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
@@ -288,7 +289,7 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _sums(
-    X: CheckedRows, columns: Any = slice(None), unit: NDArray[np.float64] | None = None
+    X: CheckedRows, columns: slice | NDArray[np.intp] = slice(None), unit: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and sum of squares about it of all columns, or of some in these units."""
     n, p = X.shape

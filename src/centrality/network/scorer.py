@@ -1,7 +1,7 @@
 """Score with a trained network: rows in, outputs of every member out, and slopes along straight lines."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, SHAPE_PARTS, Network
 from centrality.network.scaling import Scaling, as_floats
 
-Outputs = NDArray[Any]  # (members, n, 1 + k) the global logit and the potentials
+Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
@@ -76,7 +76,7 @@ class EngineScorer:
         weight, bias = (np.concatenate(parts) for parts in zip(*heads, strict=True))
         return layers, (weight, bias)
 
-    def __call__(self, z: NDArray[np.float32]) -> Outputs:
+    def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the outputs for rows that are scaled."""
         return self._model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from centrality._optional import optional
 
-Value: TypeAlias = "Symbol | float | NDArray[np.generic] | Sequence[int]"  # a node's output, or a constant
+Constant: TypeAlias = float | NDArray[np.generic] | Sequence[int]
+Value: TypeAlias = "Symbol | Constant"  # a node's output, or a constant
 LAST = int(np.iinfo(np.int64).max)  # the end of a slice that goes on as far as there is
 
 
@@ -28,7 +29,7 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
         return Symbol(self, made)
 
-    def _constant(self, value: Any) -> str:
+    def _constant(self, value: "Constant") -> str:
         """Add a constant; return its name."""
         name = f"constant_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
@@ -43,8 +44,8 @@ def _unary(operator: str) -> Callable[["Symbol"], "Symbol"]:
     return lambda self: self.graph(operator, self)
 
 
-def _binary(operator: str, *, swapped: bool = False) -> Callable[["Symbol", Any], "Symbol"]:
-    def write(self: "Symbol", other: Any) -> "Symbol":
+def _binary(operator: str, *, swapped: bool = False) -> Callable[["Symbol", Value], "Symbol"]:
+    def write(self: "Symbol", other: Value) -> "Symbol":
         other = float(other) if isinstance(other, int) else other  # both are of one type in ONNX
         return self.graph(operator, *((other, self) if swapped else (self, other)))
 
@@ -94,14 +95,14 @@ class Symbol:
     def double(self) -> "Symbol":
         return self.graph("Cast", self, to=self.graph.onnx.TensorProto.DOUBLE)
 
-    def clamp(self, min: Any = None, max: Any = None) -> "Symbol":
+    def clamp(self, min: "Value | None" = None, max: "Value | None" = None) -> "Symbol":
         low = self if min is None else self.maximum(min)
         return low if max is None else low.minimum(max)
 
-    def where(self, holds: Any, other: Any) -> "Symbol":
+    def where(self, holds: "Symbol", other: Value) -> "Symbol":
         return self.graph("Where", holds, self, other)
 
-    def sum(self, dim: Any, *, keepdim: bool = False) -> "Symbol":
+    def sum(self, dim: int | tuple[int, ...], *, keepdim: bool = False) -> "Symbol":
         return self.graph("ReduceSum", self, np.atleast_1d(dim), keepdims=int(keepdim))
 
     def mean(self, dim: int) -> "Symbol":

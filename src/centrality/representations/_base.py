@@ -14,7 +14,6 @@ from centrality._checks import InputTypeError
 from centrality._estimator import RowsLike, in_memory
 from centrality.model_file import Arrays
 from centrality.tables.columns import TableError, first_few, require
-from centrality.tables.unreadable import DataNote as DataNote
 from centrality.tables.unreadable import Unreadable
 
 ItemsLike: TypeAlias = RowsLike | Sequence[object]  # a table, or a list of texts, of images or of series

@@ -13,7 +13,8 @@ from centrality.model.fitted import Fitted
 from centrality.model.reader import Features, FeatureValues, Reading, RowReader
 from centrality.representations._base import Representation
 from centrality.scores.reasons import Reasons
-from centrality.tables.unreadable import MOST, NEW_GAP, NEW_VALUE, DataNote, Unreadable, checked_share
+from centrality.tables.columns import DataNote
+from centrality.tables.unreadable import MOST, NEW_GAP, NEW_VALUE, Unreadable, checked_share
 
 SHARED_WORDS = "words that other rows have"
 

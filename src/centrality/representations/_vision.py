@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from centrality._atomic import write_atomically
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.representations._base import DataNote
 from centrality.representations._weights import fingerprint, not_on_disk, pretrained
-from centrality.tables.columns import TableError, first_few
+from centrality.tables.columns import DataNote, TableError, first_few
 
 if TYPE_CHECKING:
     import torch

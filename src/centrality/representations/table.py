@@ -14,15 +14,15 @@ from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations import _table_columns as columns
-from centrality.representations._base import DataNote, ItemsLike, Representation, State, as_arrow
+from centrality.representations._base import ItemsLike, Representation, State, as_arrow
 from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
 from centrality.representations._column_numbers import Numbers
 from centrality.representations._column_words import Words
 from centrality.representations._dates import WITHOUT_MARKS, are_days, learn_format
 from centrality.representations._identifiers import FEW_ROWS, identifiers, too_long_to_measure
-from centrality.tables.columns import TableError, is_number, is_text, require
+from centrality.tables.columns import DataNote, TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
-from centrality.tables.written_numbers import ENOUGH, learn_writing
+from centrality.tables.written_numbers import ENOUGH, learn_writing, usual_decimal_mark
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
 NEARLY_ALL = 0.95  # share of different values in a column of identifiers, of which rows entered twice repeat some
@@ -84,7 +84,9 @@ class Table(Representation):
             if table.num_rows == 0:
                 raise TableError("Rows were wanted, the table has none.")
             self._doubts: dict[str, str] = {}
-            self._encoders = {name: self._choose_encoder(name, table[name]) for name in table.column_names}
+            texts = [column.cast(pa.string()) for column in table.itercolumns() if is_text(column.type)]
+            mark = usual_decimal_mark(texts)
+            self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
             self._doubt_identifiers(table)
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
@@ -213,8 +215,8 @@ class Table(Representation):
         for name in identifiers(list(of_numbers), table.num_rows, read):
             self._doubts.setdefault(name, IDENTIFIER)
 
-    def _choose_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:
-        """Return a fitted encoder for what the column holds."""
+    def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
+        """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
         kind = values.type
         chosen_as_category = pa.types.is_dictionary(kind)
         if chosen_as_category:
@@ -232,12 +234,14 @@ class Table(Representation):
         if is_text(kind):
             texts = values.cast(pa.string())
             few = pc.count_distinct(texts).as_py() <= self.cardinality
-            return columns.Categories.fit(name, texts) if chosen_as_category and few else self._choose_for(name, texts)
+            if chosen_as_category and few:
+                return columns.Categories.fit(name, texts)
+            return self._choose_for(name, texts, decimal_mark)
         vectors = " or save these vectors alone as a .npy file," if pa.types.is_list(kind) else ""
         wanted = "numbers, dates, categories or text were wanted"
         raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out,{vectors}".rstrip(",") + ".")
 
-    def _choose_for(self, name: str, texts: pa.ChunkedArray) -> ColumnEncoder:
+    def _choose_for(self, name: str, texts: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""
         different = pc.count_distinct(texts).as_py()  # without the missing ones
         format, doubt = learn_format(texts)
@@ -246,9 +250,10 @@ class Table(Representation):
                 self._doubts[name] = doubt
                 tell(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return columns.Dates.fit(name, texts, format)
-        writing, doubt = learn_writing(texts)
+        writing, doubt = learn_writing(texts, decimal_mark)
         if doubt:
             self._doubts[name] = doubt
+            tell(f"Column {name!r}: {doubt}.")
         if writing is not None and different > 1:
             return Numbers.fit(name, texts, writing)
         like_numbers = pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0

@@ -32,6 +32,7 @@ from centrality.scores.drift_columns import (
     gap_p_value,
     more_beyond,
 )
+from centrality.scores.quantiles import column_quantiles
 
 KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
@@ -194,7 +195,7 @@ class TrainingScores(Value):
         """Return the summary of training rows from their heads, and from the rows themselves or their columns."""
         levels = np.linspace(0, 1, min(KEPT, max(len(heads), 2)))
         columns = columns if rows is None else TrainingColumns.of(rows)
-        return cls(np.quantile(heads, levels, axis=0).T, len(heads), columns)
+        return cls(column_quantiles(heads, levels).T, len(heads), columns)
 
     def compare(
         self, heads: NDArray[np.float64], rows: CheckedRows | None = None, names: "Names | None" = None

@@ -23,7 +23,7 @@ from centrality._values import Value
 TAIL = 0.005  # the share of the training rows beyond the outermost value kept, on either side
 VALUES, MOST_VALUES = 51, 1 << 20  # values kept of a column, and of all columns; 11 of a column at least
 SHARED = 5  # rows that must share a value if it is to be kept as it is
-ROWS = 20_000  # training rows looked at
+ROWS = 10_000  # training rows looked at, at most
 PAIRED = 64  # columns of which pairs are compared, at most
 VARIES = 0.08  # the least variance of ranks: 1/3 without ties, 0.09 where a tenth of the rows differ from the rest
 MANY = 0.03  # so many rows beyond an outermost value matter, six times as many as before
@@ -108,7 +108,7 @@ class TrainingColumns(Value):
 
     @classmethod
     def of(cls, rows: CheckedRows) -> "TrainingColumns":  # (n, p)
-        """Return the summary of these training rows; of more than 20,000, evenly spaced ones are used."""
+        """Return the summary of these training rows; of more than 10,000, evenly spaced ones are used."""
         n, p = rows.shape
         some = rows if n <= ROWS else rows[np.linspace(0, n - 1, ROWS).astype(np.intp)]
         k = max(11, min(VALUES, MOST_VALUES // p))
@@ -239,11 +239,10 @@ def distribution(kept: tuple[Matrix, Matrix, Matrix], x: Matrix) -> tuple[Matrix
 
 def _products(ranks: Matrix) -> tuple[Matrix, Matrix]:  # (q, n) -> (q, q), (q, q)
     """Return mean and variance of the products of any two columns' ranks, each centred."""
-    u = np.ascontiguousarray(ranks.T)
-    u -= u.mean(0)
-    mean = u.T @ u / len(u)
+    n, u = ranks.shape[1], ranks - ranks.mean(1, keepdims=True)
+    mean = u @ u.T / n
     np.square(u, out=u)  # one array on both sides of a product: BLAS then computes half of it
-    return mean, np.maximum(u.T @ u / len(u) - np.square(mean), 0.0)
+    return mean, np.maximum(u @ u.T / n - np.square(mean), 0.0)
 
 
 def _correlations(products: Matrix) -> Matrix:

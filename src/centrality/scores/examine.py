@@ -11,7 +11,7 @@ from centrality._estimator import CheckedRows, ColumnBlocks
 from centrality.scores.magnitudes import in_units
 from centrality.scores.report import HEADS, OFF_ZERO, Report
 
-SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
+SAMPLE = 10_000  # rows looked at, evenly spaced, where there are more
 VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
 SHOWN = 10  # columns listed for each head, those that move it the most
 MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
@@ -44,7 +44,7 @@ def examine(
     """
     rows = X.shape[0]
     X = X if rows <= SAMPLE else X[np.linspace(0, rows - 1, SAMPLE).astype(np.intp)]
-    heads, deviation = score(X), _deviation(X)
+    heads, (mean, deviation) = score(X), _moments(X)
     copies = 1 - _distinct_rows(X) / X.shape[0]
     quartiles = np.quantile(heads, [0.25, 0.75], axis=0)
     scores = {head: heads[:, k] for k, head in enumerate(HEADS)}
@@ -60,7 +60,7 @@ def examine(
         distinct={head: len(np.unique(s)) / ((1 - copies) * len(s)) for head, s in scores.items()},
         saturated=float(((scores["global"] < TAIL) | (scores["global"] > 1 - TAIL)).mean()),
         influence=_influence(X, deviation, score, names),
-        off_zero={} if center is None else _off_zero(X, deviation, center, names),
+        off_zero={} if center is None else _off_zero(mean - center, deviation, names),
         wild=_wild(X, names),
         far_but_dense=0 if scaled is None else _far_but_dense(X, heads, scaled),
         by_heart=by_heart,
@@ -114,15 +114,16 @@ def _distinct_rows(X: Any) -> int:
     return len(X) if len(np.unique(sums)) == len(X) else len({row.tobytes() for row in X})
 
 
-def _deviation(X: Any) -> NDArray[np.float64]:  # (p,)
-    """Return each column's standard deviation; exactly 0 where it is constant."""
+def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # (p,), (p,)
+    """Return each column's mean and standard deviation; the latter is exactly 0 where the column is constant."""
     X, unit = in_units(X)
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     if sparse.issparse(X):
         X = X.astype(np.float64)
-        variance = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
+        variance = np.asarray(X.multiply(X).mean(axis=0)).ravel() - np.square(mean)
         constant = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() == 0
-        return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0))) * unit
-    return np.where((X[:1] == X).all(axis=0), 0.0, X.std(axis=0, dtype=np.float64)) * unit
+        return mean * unit, np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0))) * unit
+    return mean * unit, np.where((X[:1] == X).all(axis=0), 0.0, X.std(axis=0, dtype=np.float64)) * unit
 
 
 def _influence(
@@ -154,13 +155,11 @@ def _influence(
 
 
 def _off_zero(
-    X: CheckedRows, deviation: NDArray[np.float64], center: NDArray[np.float64], names: Sequence[str] | None
+    off: NDArray[np.float64], deviation: NDArray[np.float64], names: Sequence[str] | None
 ) -> dict[str, float]:
-    """Return the columns whose scaled values lie far from zero compared with how little they vary, farthest first."""
-    X, unit = in_units(X)
-    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel() * unit
-    away = np.divide(np.abs(mean - center), deviation, out=np.zeros_like(mean), where=deviation > 0)
-    labels = _labels(names, len(mean))
+    """Return the columns whose means are off what the scaling subtracts by many deviations, farthest first."""
+    away = np.divide(np.abs(off), deviation, out=np.zeros_like(off), where=deviation > 0)
+    labels = _labels(names, len(off))
     farthest = [j for j in np.argsort(-away, kind="stable")[:SHOWN] if away[j] > OFF_ZERO]
     return {labels[j]: float(away[j]) for j in farthest}
 
@@ -181,12 +180,16 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
     values, _ = in_units(values)
+    n, most, found = len(values), max(1, WILD_CELLS * len(values)), np.zeros(values.shape[1], dtype=np.intp)
+    # So few cells cannot make up that much of a variance unless the range is wide: few columns' quantiles are needed.
+    wide = np.flatnonzero(most * np.square(np.ptp(values, axis=0)) > 0.9 * WILD * n * values.var(0))
+    values = values[:, wide]
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95], axis=0)
     off = np.abs(values - median)
     wild = off > BEYOND * (high - low)
     total, theirs, cells = np.square(off).sum(0), np.square(np.where(wild, off, 0.0)).sum(0), wild.sum(0)
-    found = (high > low) & (cells <= max(1, WILD_CELLS * len(values))) & (theirs > WILD * total)
-    return np.where(found, cells, 0)
+    found[wide] = np.where((high > low) & (cells <= most) & (theirs > WILD * total), cells, 0)
+    return found
 
 
 def _far_but_dense(X: CheckedRows, heads: NDArray[np.float64], scaled: Scale) -> int:

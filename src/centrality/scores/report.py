@@ -38,7 +38,7 @@ class Report:
     held_aside: int
     columns: int
     constant_columns: int
-    copies: float  # share of (at most 20,000 of) the rows that repeat another one
+    copies: float  # share of (at most 10,000 of) the rows that repeat another one
     losses: dict[str, dict[str, float]]  # head: at "start" and "end", its standard "error", of "nothing" learned
     told_apart: dict[str, float]  # head: how often it prefers a row to one with noise of three deviations
     spread: dict[str, float]  # head: how far apart its quartiles are on the training rows, of [0, 1]

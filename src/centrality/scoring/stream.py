@@ -43,11 +43,8 @@ def score_chunk(job: Job, chunk: chunks.Chunk) -> chunks.Scored:
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks.Scored:
     """Score an open source: as text records if both it and the output are text, else as batches of columns."""
     adapter = Adapter(job.model, source.schema.names)
-    if clash := sorted(set(job.names) & set(adapter.columns)):  # those of an earlier scoring may be replaced
-        raise InputError(
-            f"The model learned from a column {clash[0]!r}, which the scores would replace: "
-            "give it another name in the data, and fit again."
-        )
+    tables.require_replaceable(job.names, adapter.columns)
+    tables.note_replaced(job.names, source.schema.names)  # those of an earlier scoring, say
     if job.explain and not adapter.explains:
         raise InputError(
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "

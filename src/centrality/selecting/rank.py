@@ -65,13 +65,17 @@ def rank(
     model = fitted_on(learned, random_state, given=given) if model is None else model
     reader_of(model).require_rows_apart()
     t = one_t(model.t if t is None else t)
+    new_names = ["row", "centrality", "p_value", *(["reasons"] if reader_of(model).features() is not None else [])]
+    read = reader_of(model).reading().columns
+    tables.require_replaceable(new_names, native.columns if read is None else read)
     scores = np.asarray(model.centrality(frame, t=t))
     order = _order(np.asarray(scores, dtype=np.float64), groups, top)
     chosen = native[order].to_native()
-    new: dict[str, NDArray[Any]] = {"row": order, "centrality": scores[order], "p_value": model.p_values(chosen, t=t)}
-    if reader_of(model).features() is not None:
+    values: list[NDArray[Any]] = [order, scores[order], model.p_values(chosen, t=t)]
+    if "reasons" in new_names:
         reasons = model.reasons(chosen, t)
-        new["reasons"] = np.array(["; ".join(map(str, row)) for row in reasons], dtype=object)
+        values.append(np.array(["; ".join(map(str, row)) for row in reasons], dtype=object))
+    new = dict(zip(new_names, values, strict=True))
     with_scores = nw.from_native(tables.with_columns(chosen, new), eager_only=True)
     return with_scores.select([*new, *(name for name in with_scores.columns if name not in new)]).to_native()
 

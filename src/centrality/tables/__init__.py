@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality.tables.columns import TableError, numbers, require, select
+from centrality.tables.columns import TableError, note_replaced, numbers, require, require_replaceable, select
 from centrality.tables.formats import SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
 from centrality.tables.source import Source
 
@@ -24,10 +24,12 @@ __all__ = [
     "TableError",
     "kind_of",
     "kind_to_write",
+    "note_replaced",
     "numbers",
     "open_rows",
     "read",
     "require",
+    "require_replaceable",
     "select",
     "with_columns",
     "write",
@@ -60,7 +62,7 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 
 
 def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:
-    """Return the pandas, polars or Arrow table with these columns at its end; one of the same name is replaced.
+    """Return the pandas, polars or Arrow table with these columns at its end; a note says which ones they replace.
 
     >>> from centrality.tables import read, with_columns
     >>> import numpy as np
@@ -68,6 +70,7 @@ def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:
     'score'
     """
     frame = nw.from_native(table, eager_only=True)
+    note_replaced(new, frame.columns)
     others = frame.drop([name for name in new if name in frame.columns])
     added = (nw.new_series(name, values, backend=frame.implementation) for name, values in new.items())
     if frame.implementation.is_pandas():  # columns are matched by the rows' labels: give the new ones the same

@@ -1,9 +1,10 @@
 """Choose columns of Arrow tables by name, and read them as numbers."""
 
 import difflib
+import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from zipfile import BadZipFile
@@ -29,6 +30,10 @@ class TableError(InputError):
     ...     print(error)
     Missing column: 'widht'. Did you mean 'width'? There are: 'width', 'height'.
     """
+
+
+class DataNote(UserWarning):
+    """Warns of something in the data; the rows are scored all the same."""
 
 
 @contextmanager
@@ -73,6 +78,22 @@ def require_distinct(names: Sequence[str], where: str) -> None:
     """Raise if a wanted column occurs twice, as it is then unclear which one is meant."""
     if names:
         raise TableError(f"{where}: column names must differ, but {names[0]!r} comes twice.")
+
+
+def require_replaceable(new: Iterable[str], learned: Collection[str]) -> None:
+    """Raise if one of the output's new columns would replace a column that the model learned from."""
+    if clash := sorted(name for name in new if name in learned):
+        raise TableError(
+            f"The model learned from a column {clash[0]!r}, which a new one would replace in the output: "
+            "give it another name in the data, and fit again."
+        )
+
+
+def note_replaced(new: Iterable[str], there: Collection[str]) -> None:
+    """Warn of columns of the data that new ones of the same name replace in the output."""
+    if names := [name for name in new if name in there]:
+        note = f"New columns replace those of the data called {first_few(names)}: rename these to keep both."
+        warnings.warn(note, DataNote, stacklevel=3)
 
 
 def repeated(names: Sequence[str]) -> list[str]:

@@ -10,11 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from centrality.tables import arrow_messages
-from centrality.tables.columns import TableError, first_few, repeated, require_distinct
+from centrality.tables.columns import DataNote, TableError, first_few, repeated, require_distinct
 from centrality.tables.records import BYTE_ORDER_MARK, record_ends, split_records
 from centrality.tables.source import Format, Sink, Types
 from centrality.tables.text import Dialect, in_arrows_memory, open_text
-from centrality.tables.unreadable import DataNote
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always

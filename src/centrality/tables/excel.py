@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from centrality._optional import optional
-from centrality.tables.columns import TableError, reading
+from centrality.tables.columns import DataNote, TableError, reading
 from centrality.tables.csv import CsvDialect
 from centrality.tables.source import Format
 from centrality.tables.text import TextSource
-from centrality.tables.unreadable import DataNote
 
 FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
 

@@ -19,7 +19,7 @@ from centrality.datasets import bundled_sets, published
 from centrality.tables import locations
 from centrality.tables.arrays import NPY, NPZ, BundledSource, PublishedSource
 from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
-from centrality.tables.columns import TableError, first_few
+from centrality.tables.columns import DataNote, TableError, first_few
 from centrality.tables.csv import CSV, TSV, CsvDialect
 from centrality.tables.excel import EXCEL
 from centrality.tables.file_state import FileState
@@ -31,7 +31,6 @@ from centrality.tables.parquet import PARQUET, open_files
 from centrality.tables.records import BYTE_ORDER_MARK
 from centrality.tables.source import Format, Sink, Source
 from centrality.tables.text import TextSource
-from centrality.tables.unreadable import DataNote
 
 FORMATS: dict[str, Format] = {
     ".csv": CSV,

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from centrality._checks import InputError
-from centrality.tables.columns import TableError
+from centrality.tables.columns import DataNote, TableError
 
 MOST = 0.05  # the share of a column's rows beyond which a job stops, unless told otherwise
 NEVER_TOO_MANY = 1  # so few rows prove nothing about a column
@@ -20,10 +20,6 @@ NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
 NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
 NEW_KIND = "is a context of which no such kind was seen in fitting"  # of the columns that are given, together
 COUNTS_AGAINST, MEASURED_BY_ALL = "it counts against the row", "the row is measured by what all kinds have in common"
-
-
-class DataNote(UserWarning):
-    """Warns of something in the data; the rows are scored all the same."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ model file can hold (`NumberWriting`), and is then applied to each cell by itsel
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -114,8 +115,11 @@ class NumberWriting:
         return replace(self, decimals=min(self.decimals, 2)).write(1234.5 if self.decimals else 1234)
 
 
-def learn_writing(texts: pa.Array | pa.ChunkedArray) -> tuple[NumberWriting | None, str]:
-    """Return how a column's numbers are written, or None if it is not numbers; and what is doubtful about it."""
+def learn_writing(texts: pa.Array | pa.ChunkedArray, usual: str = "") -> tuple[NumberWriting | None, str]:
+    """Return how a column's numbers are written, or None if it is not numbers; and what is doubtful about it.
+
+    Where a point and a comma fit all cells, `usual` is the decimal mark, which other columns show; "" if none does.
+    """
     plain = without_gaps(texts)
     present = plain.drop_null()
     if len(present) == 0 or NumberCells.of(evenly(present, LOOKED_AT)).share() < 1 / 2:
@@ -123,20 +127,38 @@ def learn_writing(texts: pa.Array | pa.ChunkedArray) -> tuple[NumberWriting | No
     if _are_codes(present, gaps=plain.null_count):
         return None, ""
     some = evenly(present, LEARNED_FROM)
-    writing, doubt = _learn(some)
+    writing, doubt = _learn(some, usual)
     if writing is None:
         return None, doubt
     _, wrong = writing.read(present)
     if wrong.any() and len(some) < len(present):  # a few of these may tell decimal marks from those between groups
         others = present.filter(pa.array(wrong)).slice(0, LOOKED_AT)
         others = others.filter(NumberCells.of(others).parts["digits"].is_valid())
-        writing, doubt = _learn(pa.concat_arrays([some, others]))
+        writing, doubt = _learn(pa.concat_arrays([some, others]), usual)
         if writing is not None:
             _, wrong = writing.read(present)
     return (writing, doubt) if writing is not None and wrong.mean() <= 1 - ENOUGH else (None, doubt or NOT_ALIKE)
 
 
-def _learn(texts: pa.Array) -> tuple[NumberWriting | None, str]:
+def usual_decimal_mark(columns: Iterable[pa.Array | pa.ChunkedArray]) -> str:
+    """Return the decimal mark of all columns of numbers whose cells only one mark fits; "" if none is, or they differ.
+
+    >>> usual_decimal_mark([pa.array(["3,041", "1,250"]), pa.array(["1302,81", "7,5"]), pa.array(["no", "yes"])])
+    ','
+    """
+    marks = set()
+    for texts in columns:
+        present = without_gaps(texts).drop_null()
+        if len(present) == 0:
+            continue
+        cells = NumberCells.of(evenly(present, LOOKED_AT))
+        point, comma = cells.fits(".").sum(), cells.fits(",").sum()
+        if point != comma and cells.share() >= ENOUGH:
+            marks.add("." if point > comma else ",")
+    return marks.pop() if len(marks) == 1 else ""
+
+
+def _learn(texts: pa.Array, usual: str) -> tuple[NumberWriting | None, str]:
     """Learn how numbers are written from some texts."""
     cells = NumberCells.of(texts)
     if cells.share() < ENOUGH:
@@ -144,7 +166,7 @@ def _learn(texts: pa.Array) -> tuple[NumberWriting | None, str]:
     affixes, magnitudes, about_units = _common_unit(cells)
     if affixes is None:
         return None, about_units
-    decimal, about_marks = _decimal_mark(cells, currency=any(map(is_currency, affixes)))
+    decimal, about_marks = _decimal_mark(cells, usual, currency=any(map(is_currency, affixes)))
     writing = NumberWriting(decimal, _thousands(cells, decimal), *affixes, _decimals(cells, decimal), magnitudes)
     return writing, "; ".join(filter(None, (about_marks, about_units)))
 
@@ -198,7 +220,7 @@ def _most_common(written: Counter[Affixes], total: int) -> tuple[str, float, flo
     return ("", 0.0, bare / total) if bare >= ENOUGH * total else (unit, count / total, bare / total)
 
 
-def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
+def _decimal_mark(cells: NumberCells, usual: str, *, currency: bool) -> tuple[str, str]:
     """Return the decimal mark that fits most cells; if both point and comma fit, also a note on which was chosen."""
     point, comma = cells.fits("."), cells.fits(",")
     if point.sum() != comma.sum():
@@ -207,6 +229,8 @@ def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
     either = np.flatnonzero(marked & point & comma)
     if not len(either):
         return ("," if cells.match("digits", " ").any() else "."), ""  # whoever groups by spaces writes decimal commas
+    if usual:
+        return usual, ""
     # All have three digits after their only mark. A comma then stands between groups, as a rule; so does a point in
     # prices, and where other numbers have none and at most three digits: decimals would be one or two at times.
     short = 1 - marked.mean() > UNMARKED and not cells.match("digits", "^[0-9]{4}").any()

@@ -1,8 +1,5 @@
 """Compute the context model in torch: scaled rows in, rows relative to their kinds out; and units within kinds."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -10,13 +7,14 @@ from torch import Tensor, nn
 from centrality.network import formulas
 from centrality.network.context import SAME_LEVEL, Context, Levels
 from centrality.network.forest import Forest
+from centrality.network.formulas import Constants
 from centrality.network.kinds import Kinds
 
 
 class Buffers(nn.Module):
     """Hold arrays as buffers, floating ones in the most precise type that the device has."""
 
-    def hold(self, finest: torch.dtype, arrays: Mapping[str, Any]) -> None:
+    def hold(self, finest: torch.dtype, arrays: Constants) -> None:
         """Register a buffer for each array, and nothing for None."""
         for name, array in arrays.items():
             tensor = None if array is None else torch.from_numpy(np.array(array))

@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +32,7 @@ class TorchScorer:
         self._networks = to_score(network, device)
         self._one_at_a_time = threading.Lock()  # torch has threads of its own, and callers have too
 
-    def __reduce__(self) -> tuple[Any, tuple[Network, str]]:
+    def __reduce__(self) -> tuple[type["TorchScorer"], tuple[Network, str]]:
         return TorchScorer, (self._network, self.device)  # the rest is made of it
 
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
@@ -74,14 +73,14 @@ class DeviceScorer:
     def __init__(self, module: Centrality, device: str) -> None:
         self._module, self._device = module, device
 
-    def units(self, rows: Any) -> NDArray[np.float64]:  # (n, p) -> (n, 2)
+    def units(self, rows: CheckedRows | Tensor) -> NDArray[np.float64]:  # (n, p) -> (n, 2)
         """Return both heads in the units in which they are mixed."""
-        blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE))
+        blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, rows.shape[0], ROWS_AT_ONCE))
         with torch.no_grad(), exact_products():
             found = [self._module.units(self._there(block)) for block in blocks]
             return np.asarray(torch.cat(found).cpu().numpy(), dtype=np.float64)
 
-    def _there(self, block: Any) -> Tensor:
+    def _there(self, block: CheckedRows | Tensor) -> Tensor:
         if isinstance(block, Tensor):
             return block.to(self._device)
         own = torch.from_numpy(np.require(block, requirements=["C", "W"]))

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from centrality import __version__, model_file
 from centrality._checks import InputError
+from centrality._estimator import CheckedRows, Dissimilarity
 from centrality.model_file import Arrays, Header, ModelFileError, as_json
 from centrality.training.plan import History, Losses, Task
 
@@ -61,7 +62,12 @@ class Checkpoint:
     """Read and write the checkpoint file of one fit; `seed` is the fit's, read from the file if there is one."""
 
     def __init__(
-        self, path: str | PathLike[str], settings: Mapping[str, object], X: Any, dissimilarity: Any, seed: int
+        self,
+        path: str | PathLike[str],
+        settings: Mapping[str, object],
+        X: CheckedRows,
+        dissimilarity: Dissimilarity,
+        seed: int,
     ) -> None:
         self.path, self.seed = Path(path), seed
         if not self.path.parent.is_dir():
@@ -131,7 +137,7 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def _hash_of(*parts: Any) -> str:
+def _hash_of(*parts: object) -> str:
     """Hash rows and matrices by their values, and a function by its name, since its code cannot be compared."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:

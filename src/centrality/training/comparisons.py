@@ -7,12 +7,13 @@ METRICS, and a kernel in the engine; what users bring instead is in `dissimilari
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from centrality._checks import InputError
+from centrality._estimator import Dissimilarity
 from centrality.training.dissimilarities import DissimilarityFunction, DissimilarityMatrix, MetricFunction
 from centrality.training.rows import Rows
 from centrality.training.schemes import Index
@@ -41,7 +42,7 @@ class Comparison(Protocol):
         """Update what depends on the rows held, which have just been replaced by others."""
 
 
-def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) -> Comparison:
+def compare(rows: Rows, metric: str | Callable[..., ArrayLike], dissimilarity: Dissimilarity) -> Comparison:
     """Return the comparison that the user asked for: by their dissimilarity if there is one, else by the metric."""
     if callable(dissimilarity):
         return DissimilarityFunction(rows, dissimilarity)

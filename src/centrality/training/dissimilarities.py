@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from centrality._checks import InputError
 from centrality.training.rows import Rows
@@ -47,7 +46,7 @@ class HostComparison:
 class MetricFunction(HostComparison):
     """Compares by the user's function of two batches of rows, unscaled: the function is in the user's units."""
 
-    def __init__(self, rows: Rows, metric: Callable[..., Any]) -> None:
+    def __init__(self, rows: Rows, metric: Callable[..., ArrayLike]) -> None:
         super().__init__(rows)
         self._metric = metric
         few = np.arange(min(3, len(rows)))
@@ -73,7 +72,7 @@ class MetricFunction(HostComparison):
 class DissimilarityMatrix(HostComparison):
     """Compares by the user's matrix of dissimilarities between all rows of X."""
 
-    def __init__(self, rows: Rows, matrix: Any) -> None:
+    def __init__(self, rows: Rows, matrix: ArrayLike) -> None:
         super().__init__(rows)
         self._matrix = np.asarray(matrix)
         _require_dissimilarity(self._matrix, rows.total)
@@ -90,7 +89,7 @@ class DissimilarityFunction(HostComparison):
     of a row are cached while the same rows are held: one call for each row and anchor at most.
     """
 
-    def __init__(self, rows: Rows, function: Callable[..., Any]) -> None:
+    def __init__(self, rows: Rows, function: Callable[..., ArrayLike]) -> None:
         super().__init__(rows)
         self._function = _on_arrays(function)
         self._anchors: Index | None = None
@@ -126,9 +125,9 @@ class DissimilarityFunction(HostComparison):
         return answer.reshape(rows.shape)
 
 
-def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+def _on_arrays(function: Callable[..., ArrayLike]) -> Callable[..., ArrayLike]:
     """Return the function as it is if it takes arrays of row numbers, else one that calls it pair by pair."""
-    singly = [float(function(0, 1)), float(function(1, 2))]
+    singly = [float(np.asarray(function(0, 1))), float(np.asarray(function(1, 2)))]
     together = np.empty(0)
     with suppress(Exception):  # any error means that it takes only two plain numbers, for which it has just worked
         together = np.asarray(function(np.array([0, 1]), np.array([1, 2])), dtype=np.float64)
@@ -137,7 +136,7 @@ def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     return np.vectorize(lambda i, j: function(int(i), int(j)), otypes=[np.float64])
 
 
-def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
+def _require_dissimilarity(matrix: NDArray[np.floating], n: int) -> None:
     if matrix.shape != (n, n):
         raise InputError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "

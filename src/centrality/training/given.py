@@ -1,8 +1,7 @@
 """Find the context columns that `given` names, and raise for settings that do not work with a context."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from centrality.tables.columns import require
 METRICS = ("euclidean", "manhattan")  # that compare rows relative to their kinds
 
 
-def require_possible(settings: dict[str, Any], dissimilarity: object, X: object) -> None:
+def require_possible(settings: Mapping[str, object], dissimilarity: object, X: object) -> None:
     """Raise if a setting of FUSE, or the kind of rows, does not go with `given`."""
     for wrong, what in (
         (settings["epochs"] is not None, "epochs, which follow the paper: leave them out"),
@@ -27,7 +26,7 @@ def require_possible(settings: dict[str, Any], dissimilarity: object, X: object)
 
 
 def places_of(
-    given: Any, names: Sequence[str] | None, owner: NDArray[np.integer[Any]]
+    given: object, names: Sequence[str] | None, owner: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the numbers of the context columns, and the feature of each, from the names or positions in `given`.
 

@@ -9,12 +9,13 @@ and the local head sees no made row.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._estimator import CheckedRows
 from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.scores.quantiles import column_quantiles
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
 SHARE = 4  # one compared candidate in so many is a made row
@@ -38,7 +39,7 @@ class Rows:
 
     def __init__(
         self,
-        X: Any,
+        X: CheckedRows,
         scaling: Scaling,
         rng: np.random.Generator,
         *,
@@ -81,10 +82,11 @@ class Rows:
 
     def _drawn(self, count: int) -> NDArray[np.intp]:
         """Draw the numbers of so many rows at random, none of them of fold 0."""
-        if self._folds is None:
-            return self._rng.integers(self.total, size=count)
-        drawable = np.flatnonzero(self._folds)
-        return np.asarray(drawable[self._rng.integers(len(drawable), size=count)])
+        drawn: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        while len(drawn) < count:  # what rows must not be drawn is no list: it might be longer than memory allows
+            some = self._rng.integers(self.total, size=count)
+            drawn = np.concatenate([drawn, some if self._folds is None else some[self._folds[some] > 0]])[:count]
+        return drawn
 
     def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the positions of the rows held that belong to none of these folds."""
@@ -112,7 +114,7 @@ class Rows:
         """Return k such that one compared candidate in k is a made row."""
         return 2 if few(self.z) else SHARE
 
-    def given(self, numbers: Any) -> NDArray[Any]:
+    def given(self, numbers: slice | NDArray[np.intp]) -> NDArray[np.generic]:
         """Return rows of X by their numbers, in the user's units, as a dense array."""
         return dense(self.X[numbers])
 
@@ -155,9 +157,11 @@ def few(z: Matrix) -> bool:
 
 def usual_range(z: Matrix) -> tuple[Matrix, Matrix]:  # (p,), (p,)
     """Return the 1st and 99th percentile of each column, robust to wild cells; its ends if the two are equal."""
-    low, high = np.quantile(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99], axis=0)
+    low, high = column_quantiles(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99])
     rare = low == high
-    return np.where(rare, z.min(0), low).astype(np.float32), np.where(rare, z.max(0), high).astype(np.float32)
+    if rare.any():
+        low, high = np.where(rare, z.min(0), low), np.where(rare, z.max(0), high)
+    return low.astype(np.float32), high.astype(np.float32)
 
 
 def moved_off(z: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:

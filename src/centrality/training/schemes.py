@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +48,13 @@ SCHEMES = {
 }
 
 
-def checked_scheme(number: Any) -> int:
+def checked_scheme(number: object) -> int:
     """Return the number of a scheme, or raise a ValueError that names those there are."""
-    if number not in SCHEMES:
-        *others, last = SCHEMES
-        raise InputError(f"scheme must be {', '.join(map(str, others))} or {last}, got {number!r}.")
-    return int(number)
+    for known in SCHEMES:
+        if number == known:
+            return known
+    *others, last = SCHEMES
+    raise InputError(f"scheme must be {', '.join(map(str, others))} or {last}, got {number!r}.")
 
 
 class Partition:
