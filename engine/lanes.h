@@ -50,10 +50,8 @@ INLINE Floats abs(Floats a) { return {_mm512_abs_ps(a.v)}; }
 INLINE Floats rounded(Floats a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
 // Where a < b, x; elsewhere y.
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) { return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)}; }
-// 2 to the power of whole numbers between -126 and 127.
-INLINE Floats power_of_two(Floats n) {
-    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127)), 23))};
-}
+// p times 2 to the power of whole numbers, where p and the result are normal numbers.
+INLINE Floats times_power_of_two(Floats p, Floats n) { return {_mm512_scalef_ps(p.v, n.v)}; }
 INLINE bool any_less(Floats a, Floats b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ) != 0; }
 INLINE Doubles load(const double* x) { return {_mm512_loadu_pd(x)}; }
 INLINE void store(double* x, Doubles a) { _mm512_storeu_pd(x, a.v); }
@@ -105,10 +103,10 @@ INLINE Floats rounded(Floats x) {
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
     return {_mm256_blendv_ps(y.a, x.a, _mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ)), _mm256_blendv_ps(y.b, x.b, _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ))};
 }
-INLINE __m256 power_of_two(__m256 n) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
+INLINE __m256 times_power_of_two(__m256 p, __m256 n) {
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
 }
-INLINE Floats power_of_two(Floats n) { return {power_of_two(n.a), power_of_two(n.b)}; }
+INLINE Floats times_power_of_two(Floats p, Floats n) { return {times_power_of_two(p.a, n.a), times_power_of_two(p.b, n.b)}; }
 INLINE bool any_less(Floats a, Floats b) {
     return _mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ), _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ)));
 }
@@ -158,7 +156,7 @@ INLINE Part part_sqrt(Part a) { return vsqrtq_f32(a); }
 INLINE Part part_if_less(Part a, Part b, Part x, Part y) { return vbslq_f32(vcltq_f32(a, b), x, y); }
 INLINE Part part_abs(Part a) { return vabsq_f32(a); }
 INLINE Part part_rounded(Part a) { return vrndnq_f32(a); }
-INLINE Part part_power(Part n) { return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23)); }
+INLINE Part part_times_power(Part p, Part n) { return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(p), vshlq_n_s32(vcvtq_s32_f32(n), 23))); }
 INLINE bool part_any_less(Part a, Part b) { return vmaxvq_u32(vcltq_f32(a, b)) != 0; }
 INLINE DoublePart part_load(const double* x) { return vld1q_f64(x); }
 INLINE void part_store(double* x, DoublePart a) { vst1q_f64(x, a); }
@@ -191,7 +189,15 @@ INLINE Part part_sqrt(Part a) { return std::sqrt(a); }
 INLINE Part part_if_less(Part a, Part b, Part x, Part y) { return a < b ? x : y; }
 INLINE Part part_abs(Part a) { return std::fabs(a); }
 INLINE Part part_rounded(Part a) { return std::nearbyint(a); }
-INLINE Part part_power(Part n) { return std::ldexp(1.0f, static_cast<int>(n)); }
+INLINE Part part_times_power(Part p, Part n) {
+    const float shifted = n + 12582912.0f;  // 1.5 * 2^23: the lowest bits of the sum are those of n, also of a negative one
+    std::uint32_t bits, exponent;
+    std::memcpy(&bits, &p, sizeof bits);
+    std::memcpy(&exponent, &shifted, sizeof exponent);
+    bits += exponent << 23;
+    std::memcpy(&p, &bits, sizeof bits);
+    return p;
+}
 INLINE bool part_any_less(Part a, Part b) { return a < b; }
 INLINE DoublePart part_load(const double* x) { return *x; }
 INLINE void part_store(double* x, DoublePart a) { *x = a; }
@@ -236,7 +242,7 @@ INLINE Floats rounded(Floats a) { OVER_PARTS(part_rounded(a.p[i])); }
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) { OVER_PARTS(part_if_less(a.p[i], b.p[i], x.p[i], y.p[i])); }
 INLINE Floats min(Floats a, Floats b) { return if_less(a, b, a, b); }  // as on x86: the second where one is NaN
 INLINE Floats max(Floats a, Floats b) { return if_less(b, a, a, b); }
-INLINE Floats power_of_two(Floats n) { OVER_PARTS(part_power(n.p[i])); }
+INLINE Floats times_power_of_two(Floats p, Floats n) { OVER_PARTS(part_times_power(p.p[i], n.p[i])); }
 INLINE bool any_less(Floats a, Floats b) {
     bool found = false;
     for (int i = 0; i < PARTS; ++i) found |= part_any_less(a.p[i], b.p[i]);
@@ -274,7 +280,7 @@ INLINE bool any_less(Doubles a, Doubles b) {
 
 #endif
 
-// The sum of all lanes, always in this order: halves are added until one is left.
+// The sum of all lanes, always in this order: halves are added until one is left. And the highest lane, in the same way.
 #if defined(ENGINE_AVX512) || defined(ENGINE_AVX2)
 INLINE float sum(Floats a) {
 #if defined(ENGINE_AVX512)
@@ -286,12 +292,29 @@ INLINE float sum(Floats a) {
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
+INLINE float highest(Floats a) {
+#if defined(ENGINE_AVX512)
+    const __m256 eight = _mm256_max_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+#else
+    const __m256 eight = _mm256_max_ps(a.a, a.b);
+#endif
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
 #else
 INLINE float sum(Floats a) {
     float lane[WIDTH];
     store(lane, a);
     for (int width = WIDTH / 2; width; width /= 2)
         for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+    return lane[0];
+}
+INLINE float highest(Floats a) {
+    float lane[WIDTH];
+    store(lane, a);
+    for (int width = WIDTH / 2; width; width /= 2)
+        for (int i = 0; i < width; ++i) lane[i] = lane[i + width] > lane[i] ? lane[i + width] : lane[i];
     return lane[0];
 }
 #endif
@@ -333,14 +356,6 @@ INLINE void transpose(std::ptrdiff_t rows, std::ptrdiff_t columns, RowAt row, fl
         for (std::ptrdiff_t each = i; each < end; ++each)
             for (std::ptrdiff_t k = tiled; k < columns; ++k) to[k * to_row + each] = row(each)[k];
     }
-}
-
-INLINE float highest(Floats a) {
-    float lane[WIDTH];
-    store(lane, a);
-    for (int width = WIDTH / 2; width; width /= 2)
-        for (int i = 0; i < width; ++i) lane[i] = lane[i + width] > lane[i] ? lane[i + width] : lane[i];
-    return lane[0];
 }
 
 }  // namespace TARGET

@@ -1,6 +1,7 @@
 // The mixture of round Gaussians that potentials start from for clean rows.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "functions.h"
@@ -10,8 +11,11 @@
 
 namespace TARGET {
 
-constexpr float NEGLIGIBLE = -20.0f;  // a Gaussian whose logarithm is this far below the highest is lost to rounding
-constexpr float CANCELLING = 4.0f;    // times p: beyond, float32 loses over 5e-7 of a potential's range over the rows
+constexpr double LOG_2 = 0.693147180559945309;
+constexpr float LOG2_E = float(1 / LOG_2);
+constexpr float SMALL = 0x1p-90f;   // a sum above it has lost nothing: terms below 2^-125 count as that
+constexpr float RAISED = 109.0f;    // logarithms to base 2 at most: float32 holds a sum of 2^18 such terms
+constexpr float CANCELLING = 4.0f;  // times p: beyond, float32 loses over 5e-7 of a potential's range over the rows
 
 // A tile of sums over k of (a - b)² or |a - b|, without the cancellation of |a|² + |b|² - 2ab. With FINE, a is rounded
 // and its exact value is a + rest; rest has the same layout as a.
@@ -63,24 +67,29 @@ class Gaussians {
           width_(width),
           padded_(padded(width)),
           scales_(scales),
-          lowest_(given.lowest),
+          lowest_(given.lowest * LOG2_E),
           mean_(padded_),
           across_(width * columns_),
           centres_(columns_ * padded_),
           precision_(scales * columns_),
-          minus_half_(scales * columns_),
+          slope_(scales * columns_),
           level_(scales * columns_),
           squares_(columns_) {
         std::memcpy(mean_.data(), given.mean, width * sizeof(float));
         for (Size c = 0; c < count_; ++c)
             for (Size k = 0; k < width; ++k) across_.data()[k * columns_ + c] = centres_.data()[c * padded_ + k] = given.centres[c * width + k];
         for (Size c = 0; c < count_; ++c) squares_.data()[c] = dot(centres_.data() + c * padded_, centres_.data() + c * padded_, padded_);
-        for (Size s = 0; s < scales; ++s)
+        for (Size s = 0; s < scales; ++s) {
             for (Size c = 0; c < columns_; ++c) {
                 precision_.data()[s * columns_ + c] = c < count_ ? given.precision[s * count_ + c] : 0.0f;
-                minus_half_.data()[s * columns_ + c] = -0.5f * precision_.data()[s * columns_ + c];
-                level_.data()[s * columns_ + c] = c < count_ ? given.level[s * count_ + c] : lowest_;
+                slope_.data()[s * columns_ + c] = -0.5f * LOG2_E * precision_.data()[s * columns_ + c];
             }
+            const float* level = given.level + s * count_;
+            // A row is about √p deviations from a centre: so much raised, its terms are about 1.
+            const float raise = std::min(RAISED, 0.5f * LOG2_E * float(width)) - LOG2_E * *std::max_element(level, level + count_);
+            for (Size c = 0; c < columns_; ++c) level_.data()[s * columns_ + c] = c < count_ ? LOG2_E * level[c] + raise : lowest_;
+            raised_.push_back(-double(raise));
+        }
         for (Size c = 0; c < count_; ++c) {
             const float square = dot(centres_.data() + c * padded_, centres_.data() + c * padded_, padded_);
             for (Size s = 0; s < scales; ++s) fine_ = fine_ || given.precision[s * count_ + c] * square > CANCELLING * float(width);
@@ -122,33 +131,21 @@ class Gaussians {
     }
 
     // Adds to `out` the potentials of rows with these distances, one for each noise scale; rows of it are `apart`.
-    void add_potentials(Size rows, const float* distances, double* out, Size apart, float* space) const {
-        double totals[HALF] = {}, *to[HALF];  // logarithms are taken of eight at a time
-        float tops[HALF];
-        int count = 0;
-        const auto add_logarithms = [&] {
-            double logs[HALF];
-            store(logs, log_1_plus(load(totals) - all(1.0)));
-            for (int j = 0; j < count; ++j) *to[j] += double(tops[j]) + logs[j];
-            count = 0;
-        };
-        for (Size i = 0; i < rows; ++i)
-            for (Size s = 0; s < scales_; ++s) {
-                tops[count] = exponents(distances + i * columns_, s, space);
-                totals[count] = double(sum_of_exponentials(space, tops[count])), to[count] = out + i * apart + s;
-                if (++count == HALF) add_logarithms();
-            }
-        if (count) add_logarithms();
+    void add_potentials(Size rows, const float* distances, double* out, Size apart) const {
+        Size i = 0;
+        for (; i + AT_ONCE <= rows; i += AT_ONCE) add_tile<AT_ONCE>(distances + i * columns_, out + i * apart, apart);
+        for (; i < rows; ++i) add_tile<1>(distances + i * columns_, out + i * apart, apart);
     }
 
     // Adds to `shares` each centre's part in the gradient of a row with these distances at this scale, times `by`.
     void add_shares(const float* distances, Size scale, float by, float* shares, float* space) const {
-        const float top = exponents(distances, scale, space);
+        const Floats top = all(highest_logarithm(distances, scale));
         Floats total = all(0.0f);
         for (Size c = 0; c < columns_; c += WIDTH) {
-            const Floats e = exponential(load(space + c) - all(top));
-            store(space + c, e);
-            total = total + e;
+            Floats term[] = {logarithms(distances, scale, c) - top};
+            power_of_two(term);
+            store(space + c, term[0]);
+            total = total + term[0];
         }
         const Floats share = all(by / sum(total));
         for (Size c = 0; c < columns_; c += WIDTH)
@@ -171,31 +168,83 @@ class Gaussians {
             for (Size k = 0; k < padded_; k += WIDTH) store(off + i * padded_ + k, load(z + i * z_row + k) - load(mean_.data() + k));
     }
 
-    float sum_of_exponentials(const float* exponents, float top) const {
-        Floats total = all(0.0f);
-        for (Size c = 0; c < columns_; c += WIDTH) {
-            const Floats e = load(exponents + c) - all(top);
-            if (any_less(all(NEGLIGIBLE), e)) total = total + exponential(e);
-        }
-        return sum(total);
+    static constexpr int AT_ONCE = 6;  // rows that use each loaded slope and level together
+
+    // The logarithms to base 2 of a vector of Gaussians, raised, at a row with these distances.
+    Floats logarithms(const float* distances, Size scale, Size c) const {
+        return fma(load(distances + c), load(slope_.data() + scale * columns_ + c), load(level_.data() + scale * columns_ + c));
     }
 
-    // Each Gaussian's logarithm, and the highest of them.
-    float exponents(const float* distances, Size scale, float* found) const {
-        const float *minus_half = minus_half_.data() + scale * columns_, *level = level_.data() + scale * columns_;
-        Floats top = all(lowest_);
+    // The highest of them, and no less than `lowest`; a NaN, of a distance beyond all numbers, does not count.
+    float highest_logarithm(const float* distances, Size scale) const {
+        Floats found = all(lowest_);
+        for (Size c = 0; c < columns_; c += WIDTH) found = max(logarithms(distances, scale, c), found);
+        return highest(found);
+    }
+
+    // For a few rows the sum of 2^logarithm over the Gaussians.
+    template <int ROWS>
+    void add_up(const float* distances, Size scale, float* sums) const {
+        Floats found[ROWS];
+        for (Floats& each : found) each = all(0.0f);
         for (Size c = 0; c < columns_; c += WIDTH) {
-            const Floats e = max(fma(load(distances + c), load(minus_half + c), load(level + c)), all(lowest_));
-            store(found + c, e);
-            top = max(top, e);
+            Floats terms[ROWS];
+            for (int i = 0; i < ROWS; ++i) terms[i] = logarithms(distances + i * columns_, scale, c);
+            power_of_two(terms);
+            for (int i = 0; i < ROWS; ++i) found[i] = found[i] + terms[i];
         }
-        return highest(top);
+        for (int i = 0; i < ROWS; ++i) sums[i] = sum(found[i]);
+    }
+
+    // The same for one row, over 2^top.
+    float add_up_below(float top, const float* distances, Size scale) const {
+        Floats found = all(0.0f);
+        for (Size c = 0; c < columns_; c += WIDTH) {
+            Floats term[] = {logarithms(distances, scale, c) - all(top)};
+            power_of_two(term);
+            found = found + term[0];
+        }
+        return sum(found);
+    }
+
+    // The potentials of a few rows: each is log Σ 2^logarithm. Only for rows so far away that all terms nearly vanish is the
+    // highest of them factored out of the sum.
+    template <int ROWS>
+    void add_tile(const float* distances, double* out, Size apart) const {
+        double totals[HALF], logs[HALF], *to[HALF];  // logarithms of sums are taken of eight at a time
+        int count = 0;
+        const auto add_logs = [&] {
+            for (int j = count; j < HALF; ++j) totals[j] = 1.0;
+            store(logs, logarithm(load(totals)));
+            for (int j = 0; j < count; ++j) *to[j] += logs[j];
+            count = 0;
+        };
+        for (Size s = 0; s < scales_; ++s) {
+            float sums[ROWS];
+            add_up<ROWS>(distances, s, sums);
+            for (int i = 0; i < ROWS; ++i) {
+                to[count] = out + i * apart + s;
+                double factored = raised_[std::size_t(s)];
+                if (!(sums[i] > SMALL)) {
+                    const float top = highest_logarithm(distances + i * columns_, s);
+                    sums[i] = add_up_below(top, distances + i * columns_, s);
+                    factored += double(top);
+                }
+                *to[count] += factored * LOG_2;
+                totals[count] = double(sums[i]);
+                if (++count == HALF) add_logs();
+            }
+        }
+        if (count) add_logs();
     }
 
     Size count_ = 0, columns_ = 0, width_ = 0, padded_ = 0, scales_ = 0;
     float lowest_ = 0;
     bool fine_ = false;
-    Buffer<float> mean_, across_, centres_, precision_, minus_half_, level_, squares_;  // minus_half: -½ precision
+    Buffer<float> mean_, across_, centres_, precision_;
+    Buffer<float> slope_, level_;  // each Gaussian's logarithm to base 2, raised, is level + slope * squared distance
+    std::vector<double> raised_;   // by minus so much, for each scale
+    Buffer<float> squares_;
 };
 
 }  // namespace TARGET

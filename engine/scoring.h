@@ -64,7 +64,7 @@ class PackedNetwork final : public Scorer {
         std::optional<PackedScaling> by;
         if (scaling) by.emplace(*scaling, width_);
         Buffer<double> fine(row), tops(most * widest_);
-        if (prior_) off = Buffer<float>(2 * most * row), distances = Buffer<float>((most + 1) * prior_.columns());
+        if (prior_) off = Buffer<float>(2 * most * row), distances = Buffer<float>(most * prior_.columns());
         for (Size first = 0; first < rows.count; first += TOGETHER) {
             const Size count = std::min(TOGETHER, rows.count - first);
             for (Size i = 0; i < count; ++i) take(rows, first + i, by ? &*by : nullptr, fine.data(), z.data() + i * row);
@@ -74,7 +74,7 @@ class PackedNetwork final : public Scorer {
                 if (!shapes_.empty()) shapes_[member].add(count, z.data(), row, to + 1, outputs_);
                 if (prior_) {
                     if (member == 0) prior_.fine_distances(count, z.data(), row, off.data(), off.data() + most * row, distances.data());
-                    prior_.add_potentials(count, distances.data(), to + 1, outputs_, distances.data() + most * prior_.columns());
+                    prior_.add_potentials(count, distances.data(), to + 1, outputs_);
                 }
             }
         }
@@ -138,12 +138,25 @@ class PackedNetwork final : public Scorer {
             float* above = space;
             for (const PackedLayer& layer : trunk.layers) {
                 product(rows, layer.out, layer.in, below, layer.across.data(), layer.out, above, layer.out, layer.bias.data(), 0);
-                for (Size i = 0; i < rows * layer.out; i += WIDTH) store(above + i, gelu(load(above + i)));
+                bend<4>(rows * layer.out, above);
                 below = {above, layer.out, 1};
                 above = above == space ? space + rows * widest_ : space;
             }
             read(trunk, rows, below, tops, out, outputs_);
         }
+    }
+
+    // Replace each h by its GELU.
+    template <int VECTORS>
+    static void bend(Size count, float* h) {
+        Size i = 0;
+        for (; i + VECTORS * WIDTH <= count; i += VECTORS * WIDTH) {
+            Floats each[VECTORS];
+            for (int j = 0; j < VECTORS; ++j) each[j] = load(h + i + j * WIDTH);
+            gelu(each);
+            for (int j = 0; j < VECTORS; ++j) store(h + i + j * WIDTH, each[j]);
+        }
+        if (VECTORS > 1 && i < count) bend<1>(count - i, h + i);
     }
 
     // Add the outputs of a trunk's head for the features below it. In double: large terms cancel here.
@@ -272,10 +285,8 @@ class PackedNetwork final : public Scorer {
 
         void add_prior(const float* start, const float* step, const float* at, double* out, Size apart) {
             find_distances(start, step, at);
-            const Size columns = net.prior_.columns();
             for (std::size_t member = 0; member < net.members_.size(); ++member)
-                net.prior_.add_potentials(points, distances.data(), out + Size(member) * apart + 1, net.outputs_,
-                                          distances.data() + points * columns);
+                net.prior_.add_potentials(points, distances.data(), out + Size(member) * apart + 1, net.outputs_);
         }
 
         void pull(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {

@@ -18,6 +18,15 @@ float lane(TARGET::Floats x) {
     return found[0];
 }
 
+// What a function of a few vectors, in place, makes of x.
+template <class Function>
+float of(Function function, double x) {
+    TARGET::Floats each[] = {TARGET::all(float(x)), TARGET::all(float(x))};
+    function(each);
+    check(lane(each[0]) == lane(each[1]), "vectors side by side", x, lane(each[0]), lane(each[1]));
+    return lane(each[0]);
+}
+
 void test_functions() {
     using namespace TARGET;
     for (double x = -87; x <= 88; x += 0.0137) close_in_units("exponential", x, lane(exponential(all(float(x)))), std::exp(Real(float(x))), 2);
@@ -25,12 +34,27 @@ void test_functions() {
         const float h = float(x);
         const Gelu g = gelu_and_slopes(all(h));
         const Real below = normal_below(h), tail = 1 + std::fabs(Real(h));
+        const Floats given[] = {all(h)};
+        Floats found[1];
+        normal_below(given, found);
         close("normal", x, lane(normal(all(h)).below), below, 1.8e-7L);
-        close("gelu", x, lane(gelu(all(h))), gelu_of(h), 1.8e-7L * tail);
+        close("normal alone", x, lane(found[0]), below, 2e-7L);
+        close("gelu", x, of([](auto& each) { gelu(each); }, x), gelu_of(h), 1.8e-7L * tail);
+        close("value of gelu", x, lane(g.value), gelu_of(h), 1.8e-7L * tail);
         close("slope of gelu", x, lane(g.slope), below + h * density(h), 4e-7L);
         close("curve of gelu", x, lane(g.curve), (2 - Real(h) * h) * density(h), 4e-7L);
         close("sigmoid", x, lane(sigmoid(all(h))), 1 / (1 + std::exp(-Real(h))), 1.2e-7L);
     }
+    for (float end : {5.3f, 1e3f, 1e15f}) {
+        check(of([](auto& each) { gelu(each); }, end) == end, "gelu far up", end, of([](auto& each) { gelu(each); }, end), end);
+        check(of([](auto& each) { gelu(each); }, -end) == 0, "gelu far down", -end, of([](auto& each) { gelu(each); }, -end), 0);
+    }
+    for (double x = -125; x <= 127; x += 0.0173)
+        close_in_units("power of two", x, of([](auto& each) { power_of_two(each); }, x), std::exp2(Real(float(x))), 2);
+    check(of([](auto& each) { power_of_two(each); }, 0) == 1, "power of two", 0, of([](auto& each) { power_of_two(each); }, 0), 1);
+    for (double x : {-125.5, -1e30, std::nan("")})
+        check(of([](auto& each) { power_of_two(each); }, x) == 0x1p-125f, "power of two", x, of([](auto& each) { power_of_two(each); }, x),
+              0x1p-125L);
     for (double x = 1e-12; x < 1e12; x *= 1.01) {
         close_in_units("log(1 + x)", x, log_1_plus(x), std::log1p(Real(x)), 4);
         double eight[HALF];
@@ -135,10 +159,10 @@ void test_mixture() {
     auto precision = numbers(scales * centres), level = numbers(scales * centres);
     for (float& each : precision) each = 1.5f + each;
     const Gaussians gaussians({centres, mean.data(), at.data(), precision.data(), level.data(), -1e30f}, p, scales);
-    Buffer<float> off(padded(p)), rest(padded(p)), found(2 * gaussians.columns());
+    Buffer<float> off(padded(p)), rest(padded(p)), found(gaussians.columns());
     gaussians.fine_distances(1, z.data(), padded(p), off.data(), rest.data(), found.data());
     std::vector<double> potentials(scales, 0.0);
-    gaussians.add_potentials(1, found.data(), potentials.data(), scales, found.data() + gaussians.columns());
+    gaussians.add_potentials(1, found.data(), potentials.data(), scales);
     for (Size s = 0; s < scales; ++s) {
         Real total = 0;
         for (Size c = 0; c < centres; ++c) {

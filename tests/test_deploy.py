@@ -77,7 +77,8 @@ def test_the_proxy_passes_what_the_service_takes():
     usual = served(["serve", "m.safetensors"])
     assert f"proxy_pass http://127.0.0.1:{usual.port};" in text
     assert f"client_max_body_size {usual.max_bytes >> 20}m;" in text
-    assert int(re.search(r"proxy_read_timeout (\d+)s;", text)[1]) > usual.max_seconds
+    [seconds] = re.findall(r"proxy_read_timeout (\d+)s;", text)
+    assert int(seconds) > usual.max_seconds
     assert text.count("{") == text.count("}")
 
 

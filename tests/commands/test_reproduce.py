@@ -4,6 +4,7 @@ import json
 import runpy
 import shutil
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -207,7 +208,7 @@ def counted():
 
     def cells(quick) -> list[lab.Cell]:
         wanted = [(settings, seed) for settings in ("paper", "default") for seed in (0, 2)]
-        return [lab.Cell("d", "A", s, seed, lambda s=s, seed=seed: measure(s, seed)) for s, seed in wanted]
+        return [lab.Cell("d", "A", s, seed, partial(measure, s, seed)) for s, seed in wanted]
 
     stop = [99]
     return SimpleNamespace(MINUTES=8.0, PRINTED={("d", "A", "m"): 0.5}, cells=cells, seen=seen, stop=stop)

@@ -3,6 +3,7 @@
 import gzip
 import http.server
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,26 +117,31 @@ def test_the_digest_feels_names_types_shapes_and_values(tmp_path):
     assert len({first, *others}) == 6
 
 
+def built(name: str, *parts: Path) -> dict[str, np.ndarray]:
+    """The arrays that are made of a set's raw files."""
+    build = SETS[name].build
+    assert build is not None
+    return build(list(parts))
+
+
 def test_raw_files_become_arrays(tmp_path):
     pixels, labels = tmp_path / "pixels.gz", tmp_path / "labels.gz"
     image = np.arange(2 * 784, dtype=np.uint64).astype(np.uint8)
     pixels.write_bytes(gzip.compress(bytes(16) + image.tobytes()))
     labels.write_bytes(gzip.compress(bytes(8) + bytes([7, 2])))
-    digits = SETS["mnist"].build([pixels, labels])
+    digits = built("mnist", pixels, labels)
     np.testing.assert_array_equal(digits["X"], image.reshape(2, 28, 28))
     np.testing.assert_array_equal(digits["y"], [7, 2])
     for split in ("train", "test"):
         (tmp_path / split).write_text("-1\t0.5\t2\n1\t3\t4\n")
-    series = SETS["forda"].build([tmp_path / "train", tmp_path / "test"])
+    series = built("forda", tmp_path / "train", tmp_path / "test")
     np.testing.assert_array_equal(series["X_test"], [[0.5, 2], [3, 4]])
     np.testing.assert_array_equal(series["y_train"], [-1, 1])
     np.savez(tmp_path / "outliers.npz", X=np.array([[1, 2], [3, 4]], dtype=np.int16), y=np.array([[0.0], [1.0]]))
-    for build, number, label in (
-        (SETS["breastw"].build, np.float64, np.uint8),
-        (SETS["cifar10_resnet18"].build, np.float32, np.int64),
-    ):
-        made = build([tmp_path / "outliers.npz"])
-        assert (made["X"].dtype, made["y"].dtype) == (number, label)
+    for name, number, label in (("breastw", np.float64, np.uint8), ("cifar10_resnet18", np.float32, np.int64)):
+        made = built(name, tmp_path / "outliers.npz")
+        assert made["X"].dtype == number
+        assert made["y"].dtype == label
         np.testing.assert_array_equal(made["X"], [[1, 2], [3, 4]])
         np.testing.assert_array_equal(made["y"], [0, 1])
 

@@ -44,7 +44,7 @@ section 3.1); where roundings are as often up as down, by √m u of it. Weights 
 sizes' sum .4 √m, so the first layer is off by .4 m u: 2.4e-6 for 100 columns. Later ones take in at most 64 features,
 of less than 1, and shrink what comes by √3; the heads are summed in float64. So 1e-5 is four times what must be
 expected. A potential of the prior is half a squared distance times a precision, off by a few u of itself."""
-CLOSE = {"atol": 1e-5, "rtol": 1e-6}
+CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-6}
 
 
 def scorers(layout: Layout, prior: bool) -> tuple[EngineScorer, TorchScorer]:

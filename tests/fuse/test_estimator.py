@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
@@ -172,10 +173,11 @@ def test_every_scheme_learns_the_same_order(blob, scheme):
 
 @pytest.mark.slow
 def test_an_encoder_of_ones_own_learns(blob):
-    encoder = nn.Sequential(nn.Linear(2, 24), nn.Tanh(), nn.Linear(24, 12), nn.Tanh())
-    before = encoder[0].weight.clone()
+    first = nn.Linear(2, 24)
+    encoder = nn.Sequential(first, nn.Tanh(), nn.Linear(24, 12), nn.Tanh())
+    before = first.weight.clone()
     model = FUSE(encoder=encoder, noise_scale=0.5, random_state=0).fit(blob)
-    assert (encoder[0].weight == before).all()
+    assert torch.equal(first.weight, before)
     for head in model.raw(blob).T:
         assert spearmanr(head, -np.linalg.norm(blob, axis=1))[0] > 0.9
 

@@ -77,6 +77,7 @@ def test_a_count_is_corrected_to_the_next_whole_number(chained):
     correction = model.smallest_correction(frame.iloc[:1].assign(rooms=60.0, area=100.0))[0]
     assert correction.columns == ("rooms",)
     (rooms,) = correction.after
+    assert isinstance(rooms, float)
     assert rooms == pytest.approx(round(rooms), abs=1e-6)
     assert rooms < 60
     assert model.predict(frame.iloc[:1].assign(rooms=float(round(rooms)), area=100.0)) == [1]

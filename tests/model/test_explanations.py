@@ -292,6 +292,7 @@ def test_a_table_is_explained_by_its_own_columns():
     assert parts[0].argmin() == 0
     (first, *_) = chain.reasons(people)[0]
     assert (first.feature, first.value) == ("height", 280.0)
+    assert isinstance(first.typical, float)
     assert 140 < first.typical < 200
     jobs = [r.typical for row in chain.reasons(people, top=3) for r in row if r.feature == "job"]
     assert set(jobs) <= {"nurse", "smith", "clerk"}

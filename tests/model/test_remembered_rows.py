@@ -9,8 +9,15 @@ from scipy import sparse
 from centrality import Chain, load
 from centrality.model import remembered_rows
 from centrality.model.remembered_rows import RememberedRows
+from centrality.network.scaling import dense
 from centrality.representations import Table
 from tests.conftest import quick
+
+
+def held(memory: RememberedRows) -> np.ndarray:
+    """The rows that are remembered, dense."""
+    assert memory.rows is not None
+    return dense(memory.rows)
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=6), st.integers(0, 10))
@@ -20,7 +27,7 @@ def test_memory_never_outgrows_its_room_and_counts_every_row(sizes, seed):
     for size in sizes[1:]:
         memory = memory.with_new(np.ones((size, 1024)), None, rng)
     assert memory.seen == sum(sizes)
-    assert memory.rows.shape[0] == min(256, sum(sizes))
+    assert held(memory).shape[0] == min(256, sum(sizes))
 
 
 def test_all_rows_ever_seen_are_equally_likely_to_be_remembered(monkeypatch):
@@ -31,7 +38,7 @@ def test_all_rows_ever_seen_are_equally_likely_to_be_remembered(monkeypatch):
         memory = RememberedRows.of(np.zeros((1000, 1)), None, rng)
         for batch in range(1, 4):
             memory = memory.with_new(np.full((1000, 1), float(batch)), None, rng)
-        shares.append(np.bincount(memory.rows[:, 0].astype(int), minlength=4) / 256)
+        shares.append(np.bincount(held(memory)[:, 0].astype(int), minlength=4) / 256)
     error = np.std(shares, axis=0) / np.sqrt(len(shares))
     assert (np.abs(np.mean(shares, axis=0) - 0.25) < 4 * error + 1e-3).all()
 
@@ -40,7 +47,7 @@ def remembered_after(batches: list[np.ndarray], rng: np.random.Generator) -> np.
     memory = RememberedRows.of(batches[0], None, rng)
     for batch in batches[1:]:
         memory = memory.with_new(batch, None, rng)
-    return memory.rows[:, 0].astype(int)
+    return held(memory)[:, 0].astype(int)
 
 
 @pytest.mark.parametrize(
@@ -75,13 +82,13 @@ def test_what_was_not_seen_again_after_loading_cannot_be_remembered(make):
     """A loaded model has seen a million rows and remembers none: the new ones fill its memory."""
     rng = np.random.default_rng(0)
     memory = RememberedRows(None, None, 10**6).with_new(make(np.ones((100, 1024))), None, rng)
-    assert memory.rows.shape == (100, 1024)
+    assert held(memory).shape == (100, 1024)
     memory = memory.with_new(make(np.full((100, 1024), 2.0)), None, rng)
-    assert (memory.rows.shape[0], memory.seen) == (200, 10**6 + 200)
+    assert (held(memory).shape[0], memory.seen) == (200, 10**6 + 200)
     memory = memory.with_new(make(np.full((100, 1024), 3.0)), None, rng)
-    assert memory.rows.shape == (256, 1024)
+    assert held(memory).shape == (256, 1024)
     # 100 of 1 000 300 rows are new: all old rows stay but for those that make room, and 56 rows are needed
-    assert (memory.rows[:, [0]] == 3.0).sum() == 56
+    assert (held(memory)[:, [0]] == 3.0).sum() == 56
 
 
 def test_more_rows_than_numpys_law_can_count_are_no_error():
@@ -89,7 +96,7 @@ def test_more_rows_than_numpys_law_can_count_are_no_error():
         np.ones((1000, 1024)), None, np.random.default_rng(0)
     )
     assert memory.seen == 3 * 10**9 + 1000
-    assert memory.rows.sum() == 0  # a new row's chance to be among the 256 is one in ten thousand
+    assert held(memory).sum() == 0  # a new row's chance to be among the 256 is one in ten thousand
 
 
 def test_a_remembered_row_keeps_its_fold():
@@ -101,8 +108,8 @@ def test_a_remembered_row_keeps_its_fold():
 
     memory = RememberedRows.of(np.tile(first[:, None], 1024), folds(first), rng)
     memory = memory.with_new(np.tile(second[:, None], 1024), folds(second), rng)
-    assert (memory.rows[:, 0] >= 1000).any()
-    np.testing.assert_array_equal(memory.folds, folds(memory.rows[:, 0]))
+    assert (held(memory)[:, 0] >= 1000).any()
+    np.testing.assert_array_equal(memory.folds, folds(held(memory)[:, 0]))
 
 
 def test_rows_without_folds_make_all_of_them_unknown():

@@ -101,6 +101,7 @@ def test_of_very_many_marks_some_of_each_kind_teach_the_same():
     bulk = quick(max_steps=100).fit(rows)
     odd = rows[:, 0] > 1
     review = bulk.review(rows, np.where(odd, "outlier", "fine"))
+    assert review.chance is not None
     assert np.mean((review.chance > 0.5) == odd) > 0.95
     assert review.chance.mean() == pytest.approx(odd.mean(), abs=0.02)  # as frequent as among all marks
 

@@ -93,6 +93,8 @@ def test_ends_move_outward_with_new_rows():
     ended = plain_and_ended(X)[1]
     wider, same = with_ends(ended, 2 * X), with_ends(ended, 0.5 * X)
     np.testing.assert_array_equal(same.seen, ended.seen)
+    assert wider.seen is not None
+    assert ended.seen is not None
     assert (wider.seen[0] < ended.seen[0]).all()
     assert (wider.seen[1] > ended.seen[1]).all()
 

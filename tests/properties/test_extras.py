@@ -187,7 +187,9 @@ def test_without_its_extra_a_command_ends_with_2_and_says_which_to_install(said,
 def test_every_package_of_an_extra_is_named_with_it(folder, packages):
     found = raised(list(packages), {name: START + use for name, (_, use) in packages.items()}, folder)
     for name, (extra, _) in packages.items():
-        kind, message = found[name]
+        raised_here = found[name]
+        assert raised_here is not None
+        kind, message = raised_here
         assert kind == "MissingExtraError"
         assert name in message
         assert f"pip install 'centrality[{extra}]'" in message

@@ -1,6 +1,7 @@
 """Columns of numbers in disguise are encoded as the numbers that they are."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ def german(x: float) -> str:
     return f"{x:,.2f}".translate({ord(","): ".", ord("."): ","})
 
 
-WRITINGS = {
+WRITINGS: dict[str, Any] = {
     "dollars": [f"${x:,.2f}" for x in X],
     "euros": [f"{german(x)} €" for x in X],
     "commas": [f"{x:.2f}".replace(".", ",") for x in X],

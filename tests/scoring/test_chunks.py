@@ -230,7 +230,12 @@ def test_a_file_that_is_no_parquet_is_one_unit_and_a_folder_without_parquet_none
 def test_text_that_goes_into_a_folder_is_opened_once(model, rows, tmp_path, monkeypatch):
     tables.write(rows, tmp_path / "t.csv")
     opened, csv = [], formats.FORMATS[".csv"]
-    monkeypatch.setitem(formats.FORMATS, ".csv", replace(csv, read=lambda path: opened.append(path) or csv.read(path)))
+
+    def read(path: Path) -> pa.Table:
+        opened.append(path)
+        return csv.read(path)
+
+    monkeypatch.setitem(formats.FORMATS, ".csv", replace(csv, read=read))
     scored(model, tmp_path / "t.csv", tmp_path / "out")
     assert opened == [tmp_path / "t.csv"]
 

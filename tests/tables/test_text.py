@@ -131,7 +131,12 @@ def test_rows_may_come_later_than_the_line_above_them():
     entrance, end = os.pipe()
     with os.fdopen(entrance, "rb") as file, os.fdopen(end, "wb", buffering=0) as other:
         other.write(b"a,b\n")
-        later = threading.Timer(0.3, lambda: (other.write(b"1,2\n"), other.close()))
+
+        def end_it() -> None:
+            other.write(b"1,2\n")
+            other.close()
+
+        later = threading.Timer(0.05, end_it)
         later.start()
         table = open_stream(file).table()
         later.join()

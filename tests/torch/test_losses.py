@@ -66,6 +66,7 @@ def test_each_noise_scale_teaches_only_its_own_potential():
     rows, drawn = torch.randn(2, 1, 9, WIDTH, generator=generator())
     only_first = torch.tensor([1.0, 0.0, 0.0]).expand(9, 3)
     local_loss(network, rows, Noise(drawn, torch.ones(9, 1), torch.ones(9, 1), only_first)).sum().backward()
+    assert network.local_head.weight.grad is not None
     gradient = network.local_head.weight.grad[0]
     assert gradient[0].abs().max() > 0
     assert gradient[1:].abs().max() == 0
@@ -85,4 +86,5 @@ def test_members_learn_as_if_each_were_alone():
         (global_loss(alone, rows[its], preferred[its]) + local_loss(alone, rows[its], its_noise)).sum().backward()
         for own, all_of_them in zip(alone.parameters(), together.parameters(), strict=True):
             if own.grad is not None:  # no loss feels the biases of the local head
+                assert all_of_them.grad is not None
                 torch.testing.assert_close(own.grad, all_of_them.grad[its], rtol=1e-4, atol=1e-6)

@@ -103,6 +103,7 @@ def test_the_gradient_is_the_slope(model):
     module, step = model.to_torch(), 2e-3 * np.median(np.abs(X - np.median(X, 0)), 0)
     rows = torch.from_numpy(X[:40] + 0.1 * step).requires_grad_()
     module.scores(rows, 0.4).sum().backward()
+    assert rows.grad is not None
     for column in range(5):
         either = [X[:40] + 0.1 * step + sign * step * np.eye(5)[column] for sign in (1, -1)]
         high, low = (module.scores(torch.from_numpy(each), 0.4) for each in either)

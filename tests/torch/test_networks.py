@@ -57,13 +57,14 @@ def test_initial_weights_lie_within_one_over_the_root_of_the_fan_in_and_differ()
 
 
 def test_a_users_encoder_is_copied_for_each_head_and_left_alone():
-    encoder = nn.Sequential(nn.Linear(3, 7), nn.Tanh())
+    layer = nn.Linear(3, 7)
+    encoder = nn.Sequential(layer, nn.Tanh())
     network = networks_of(width=3, hidden=(8,), encoder=encoder, shared=False)
     assert network.global_head.weight.shape == (1, 1, 7)
     with torch.no_grad():
-        network.trunks[0].members[0][0].weight.zero_()
-    assert encoder[0].weight.abs().min() > 0
-    assert network.trunks[1].members[0][0].weight.abs().min() > 0
+        next(network.trunks[0].parameters()).zero_()  # the first layer's weight
+    assert layer.weight.abs().min() > 0
+    assert next(network.trunks[1].parameters()).abs().min() > 0
 
 
 def test_members_are_networks_of_their_own():

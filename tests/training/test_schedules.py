@@ -47,10 +47,10 @@ def test_no_seed_gives_different_fits(blob):
 def test_global_generators_are_left_as_they_were(blob, encoder):
     torch.manual_seed(5)
     np.random.seed(5)  # noqa: NPY002  the global generator is the point here
-    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    before = torch.get_rng_state(), np.random.get_state(legacy=False)["state"]["key"].copy()  # noqa: NPY002
     first = quick(encoder=encoder).fit(blob).raw(blob)
     assert torch.equal(torch.get_rng_state(), before[0])
-    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
+    assert (np.random.get_state(legacy=False)["state"]["key"] == before[1]).all()  # noqa: NPY002
     torch.manual_seed(6)  # dropout must follow random_state, not this
     np.testing.assert_array_equal(quick(encoder=encoder).fit(blob).raw(blob), first)
 
@@ -123,7 +123,12 @@ def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
     monkeypatch.setattr("centrality.fuse.settings.HELD_VALUES", 6000)
     renewed = []
     renew = Rows.renew
-    monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
+
+    def renews(rows: Rows) -> None:
+        renewed.append(len(rows))
+        renew(rows)
+
+    monkeypatch.setattr(Rows, "renew", renews)
     model = FUSE(random_state=0, max_steps=100).fit(X)
     assert set(renewed) == {2000}
     a_step = 2 * 16 + 65  # candidates of both kinds, a quarter of the batch each, and five equal parts of noised rows

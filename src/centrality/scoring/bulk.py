@@ -21,13 +21,21 @@ def dial(model: CentralityModel, t: float | None) -> float:
     return one_t(model.t if t is None else t)
 
 
+def units_of(
+    model: CentralityModel, source: tables.Source, *, progress: bool = False
+) -> tuple[NDArray[np.float64], Unreadable]:  # (rows, 2)
+    """Return the units of all rows, and which cells could not be read; the rows themselves are not kept.
+
+    Rows that cannot be represented have NaN.
+    """
+    units, _, unreadable = units_and_rows(model, source, progress=progress, most=0)
+    return units, unreadable
+
+
 def units_and_rows(
     model: CentralityModel, source: tables.Source, *, progress: bool = False, most: int = KEPT_VALUES
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Unreadable]:  # (rows, 2), (rows, p)
-    """Return the units of all rows, the rows as vectors, or None if these have more values, and what cannot be read.
-
-    Rows that cannot be represented have NaN as units.
-    """
+    """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
     adapter = Adapter(model, source.schema.names)
     parts: list[NDArray[np.float64]] = []
     kept: list[NDArray[np.float64]] = []
