@@ -8,7 +8,7 @@ from centrality.fuse.settings import HELD_VALUES, Settings
 
 
 def settings(kind: type[FUSE] = FUSE, **changes: object) -> Settings:
-    return Settings(kind(**changes).get_params(deep=False))  # type: ignore[arg-type]
+    return Settings(kind(**changes).get_params(deep=False))
 
 
 def test_only_a_number_of_epochs_makes_a_fit_follow_the_papers_schedule():
