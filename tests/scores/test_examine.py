@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from centrality import FUSE, load
+from centrality.network.scaling import dense
 from centrality.scores.examine import MOST_COLUMNS, examine
 from centrality.scores.report import Report
 from tests.conftest import quick
@@ -127,9 +128,7 @@ def test_a_column_far_from_zero_for_how_little_it_varies_is_named_unless_scaling
         history = {head: [loss] for head, loss in nothing.items()}
         return examine(
             X,
-            lambda rows: np.asarray(
-                rows.toarray() if sparse.issparse(rows) else rows
-            ),  # stands for a model: any heads will do
+            lambda rows: dense(rows),  # stands for a model: any heads will do
             held_aside=0,
             history=history,
             nothing=nothing,
