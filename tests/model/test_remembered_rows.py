@@ -131,6 +131,7 @@ def test_training_rows_in_any_order_and_number_are_warned_of(rows):
         quick().fit(X).calibrate(rows)
 
 
+@pytest.mark.slow
 def test_so_are_those_of_a_chain_and_of_many_rows_of_which_few_are_remembered():
     with pytest.warns(UserWarning, match=SAID):
         Chain(Table(), quick()).fit(X).calibrate(X)

@@ -96,6 +96,7 @@ def test_while_all_is_fine_every_other_row_is_the_next_by_the_ranking_without_ma
     assert {*learned[~np.isin(learned, plain[:20])][:5]} <= {*order[:10]}
 
 
+@pytest.mark.slow
 def test_of_very_many_marks_some_of_each_kind_teach_the_same():
     """Ten thousand rows are marked in bulk, a sixth of them as outliers: what is learned is that of all marks."""
     rows = np.random.default_rng(1).normal(size=(10_000, 3))

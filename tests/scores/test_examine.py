@@ -112,6 +112,7 @@ def test_rows_held_aside_are_not_counted_as_trained_on(blob):
     assert "450 rows of 2 numbers each, and 150 more held aside" in str(report)
 
 
+@pytest.mark.slow
 def test_with_very_many_columns_their_influence_is_not_measured():
     X = sparse.random(60, MOST_COLUMNS + 1, density=0.01, random_state=0, format="csr")
     report = quick(max_steps=5, ensemble=1).fit(X).report()

@@ -12,6 +12,8 @@ from centrality.tables import locations
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
+pytestmark = pytest.mark.slow  # an S3 server is imported and started
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -55,7 +57,6 @@ def address(bucket, rows, request):
     return address
 
 
-@pytest.mark.slow
 def test_names_below_an_address_keep_its_options(address):
     assert locations.files_below(address, (".parquet",)) == ["1.parquet", "deep/2.parquet"]
     base, _, options = address.partition("?")
@@ -69,7 +70,6 @@ def test_a_folder_on_a_store_is_read_and_sampled_like_one_here(address, rows):
     assert len(np.unique(sample)) == 90
 
 
-@pytest.mark.slow
 def test_scores_go_from_store_to_store_and_are_resumed(address, rows, model):
     base, _, options = address.partition("?")
     out = f"{base}-scores/?{options}"
