@@ -17,7 +17,10 @@ demo: .venv/.demo
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test: .venv/.clusters lint test-web chromium java docs
+# Checks and the site, which fill no two cores by themselves, beside each other, and each one's words in one piece.
+BESIDE := $(MAKE) --no-print-directory -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+test: .venv/.clusters chromium java
+	$(BESIDE) docs lint test-web
 	$(PYTEST)
 
 # The numerical tests as on other CPUs, of which `make test` runs a few; ARGS=--record writes benchmarks/results/cpus.csv.

@@ -48,13 +48,18 @@ def missing(number: str) -> list[str]:
     tags = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     if f"v{number}" in tags:
         found.append(f"There is a tag v{number} already: raise the version.")
+    return found
+
+
+def old_figures() -> list[str]:
+    """Say how many figures are older than the files they rest on."""
     figures = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if figures.returncode:
-        count = figures.stdout.splitlines()[-1] if figures.stdout else figures.stderr
-        found.append(f"{count.strip()} `make benchmarks ARGS=--check` lists them.")
-    return found
+    if not figures.returncode:
+        return []
+    count = figures.stdout.splitlines()[-1] if figures.stdout else figures.stderr
+    return [f"{count.strip()} `make benchmarks ARGS=--check` lists them."]
 
 
 def built() -> tuple[Path, Path]:
@@ -122,7 +127,7 @@ def judged(sdist: Path, wheel: Path) -> list[str]:
 def main() -> int:
     argparse.ArgumentParser(description=__doc__).parse_args()
     number = version()
-    problems = missing(number)
+    problems = missing(number) + old_figures()
     for old in DIST.glob("*"):
         old.unlink()
     sdist, wheel = built()

@@ -80,6 +80,7 @@ BY_HAND = (
     _measured("dirty_calibration", *SAME_SCORES),
     _measured("drift", "src/centrality/regions.py", "src/centrality/scores/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
+    _measured("known_pairs", "src/centrality/depths/mahalanobis.py", *SAME_SCORES),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *SAME_SCORES, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),
     Figure("python -m benchmarks.scale --device cuda", ("scale_cuda", "scale_16_cores"), (*TORCH, *TABLES, *SCORES)),

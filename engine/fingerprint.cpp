@@ -60,6 +60,13 @@ int main() {
     std::vector<double> spacing(n);
     neighbour_distances(p, n, rows.data(), 10, spacing.data());
     add(spacing);
+    const std::vector<double> drawn(2 * 9, 0.6);
+    std::vector<std::int64_t> picked(10), owner(n);
+    std::vector<double> centres(10 * p);
+    far_apart(p, n, rows.data(), 3, 10, 2, drawn.data(), picked.data());
+    for (Size c = 0; c < 10; ++c) std::copy_n(rows.data() + picked[std::size_t(c)] * p, p, centres.data() + c * p);
+    k_means(p, n, rows.data(), 10, 5, centres.data(), owner.data());
+    add(picked), add(owner), add(centres);
 
     for (const Metric metric : {Metric::euclidean, Metric::manhattan})
         for (const int trunks : {1, 2}) {

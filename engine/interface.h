@@ -136,6 +136,10 @@ struct Kernels {
     void (*log_density)(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out);
     // The distance of each row to its `order`-th nearest among the others: (n, p) -> (n,).
     void (*neighbour_distances)(Size width, Size n, const float* rows, Size order, double* out);
+    // Numbers of `count` rows that lie far apart, chosen from draws of (count - 1, trials).
+    void (*far_apart)(Size width, Size n, const float* rows, Size first, Size count, Size trials, const double* drawn, std::int64_t* picked);
+    // Groups of rows by k-means: centres, (count, p), are changed in place, and the owner of each row is written.
+    void (*k_means)(Size width, Size n, const float* rows, Size count, Size rounds, double* centres, std::int64_t* owner);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.
     void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);
     // (members, n, 1 + k) outputs -> (n, 2): the raw scores, a mean of the members' in which lower ones count more.

@@ -2,6 +2,7 @@
 #include "calibration.h"
 #include "columns.h"
 #include "density.h"
+#include "groups.h"
 #include "scoring.h"
 #include "training.h"
 
@@ -17,6 +18,6 @@ static void train(const Training& asked) { Learner(asked).run(); }
 #define NAMED_(name) #name
 #define NAMED(name) NAMED_(name)
 extern const Kernels kernels;
-const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, log_density, neighbour_distances, of_members, raw, raw_back};
+const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, log_density, neighbour_distances, far_apart, k_means, of_members, raw, raw_back};
 
 }  // namespace TARGET

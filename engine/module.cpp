@@ -350,6 +350,27 @@ static nb::object neighbour_distances(In<float, 2> rows, std::int64_t order) {
     return nb::cast(out);
 }
 
+static nb::object far_apart(In<float, 2> rows, Size first, In<double, 2> drawn) {
+    const Size n = Size(rows.shape(0));
+    require(first >= 0 && first < n && drawn.shape(1) > 0, "the first row must be one of the rows, and each further one be drawn");
+    auto out = fresh<std::int64_t, 1>({drawn.shape(0) + 1});
+    {
+        nb::gil_scoped_release released;
+        kernels.far_apart(Size(rows.shape(1)), n, rows.data(), first, Size(out.shape(0)), Size(drawn.shape(1)), drawn.data(), out.data());
+    }
+    return nb::cast(out);
+}
+
+static nb::object k_means(In<float, 2> rows, Array<double, 2> centres, Size rounds) {
+    require(rows.shape(1) == centres.shape(1) && centres.shape(0) > 0 && rounds >= 0, "there must be centres, as wide as the rows");
+    auto owner = fresh<std::int64_t, 1>({rows.shape(0)});
+    {
+        nb::gil_scoped_release released;
+        kernels.k_means(Size(rows.shape(1)), Size(rows.shape(0)), rows.data(), Size(centres.shape(0)), rounds, centres.data(), owner.data());
+    }
+    return nb::cast(owner);
+}
+
 static bool runs_here() {
 #if defined(ENGINE_AVX512)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -398,4 +419,6 @@ MODULE_(TARGET, m) {
     m.def("ends", &TARGET::ends, "rows"_a.noconvert());
     m.def("log_density", &TARGET::log_density, "rows"_a.noconvert(), "seen"_a.noconvert(), "scales"_a.noconvert());
     m.def("neighbour_distances", &TARGET::neighbour_distances, "rows"_a.noconvert(), "order"_a);
+    m.def("far_apart", &TARGET::far_apart, "rows"_a.noconvert(), "first"_a, "drawn"_a.noconvert());
+    m.def("k_means", &TARGET::k_means, "rows"_a.noconvert(), "centres"_a.noconvert(), "rounds"_a);
 }

@@ -86,7 +86,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
     return body, arrays
 
 
-def _sealed_header(path: Path, content: bytes) -> dict[str, Any]:
+def _sealed_header(path: Path, content: bytes) -> Header:
     """Return the header and its checksum from the file's metadata, not yet verified."""
     length = struct.unpack("<Q", content[:8])[0] if len(content) >= 8 else 0
     if not 2 <= length <= MAX_HEADER or content[8:9] != b"{":

@@ -221,6 +221,25 @@ def test_a_neighbour_that_rows_do_not_have_is_an_error_and_copies_are_at_no_dist
     assert (BUILDS[build].neighbour_distances(rows, 3) == 0).all()
 
 
+@pytest.mark.parametrize("build", BUILDS)
+def test_groups_that_cannot_be_are_an_error_and_rows_without_a_number_end(build):
+    rows, centres, drawn = np.zeros((4, 3), dtype=np.float32), np.zeros((2, 3)), np.full((2, 1), 0.5)
+    for wrong in (
+        (rows, 4, drawn),
+        (rows, -1, drawn),
+        (rows[:0], 0, drawn),
+        (rows, 0, drawn[:, :0]),
+        (centres, 0, drawn),
+    ):
+        with pytest.raises(WRONG):
+            BUILDS[build].far_apart(*wrong)
+    for also in ((rows, centres[:, :2].copy(), 1), (rows, centres[:0], 1), (rows, centres, -1), (centres, centres, 1)):
+        with pytest.raises(WRONG):
+            BUILDS[build].k_means(*also)
+    assert set(BUILDS[build].k_means(np.full_like(rows, np.nan), centres, 3)) <= {0, 1}
+    assert set(BUILDS[build].far_apart(np.full_like(rows, np.nan), 0, drawn)) <= {0, 1, 2, 3}
+
+
 @settings(max_examples=75)
 @given(st.data(), st.sampled_from(["euclidean", "manhattan"]), st.booleans(), st.sampled_from([B, 1, 0]))
 def test_odd_numbers_train_to_something_and_rows_stay_as_they_are(data, metric, prior, candidates):

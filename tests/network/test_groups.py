@@ -1,11 +1,8 @@
 """K-means as the fits use it."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-from sklearn.cluster import kmeans_plusplus
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 from centrality.network.groups import far_apart, k_means
 
@@ -13,11 +10,11 @@ from centrality.network.groups import far_apart, k_means
 def test_groups_that_lie_apart_are_found_with_their_means():
     rng = np.random.default_rng(0)
     own = rng.integers(3, size=300)
-    rows = np.array([[0.0, 0], [20, 0], [0, 20]])[own] + rng.normal(size=(300, 2))
+    rows = (np.array([[0.0, 0], [20, 0], [0, 20]])[own] + rng.normal(size=(300, 2))).astype(np.float32)
     centres, group = k_means(rows, 3, 0, rounds=20)
     for k in range(3):
         assert len(set(own[group == k])) == 1
-        np.testing.assert_allclose(centres[k], rows[group == k].mean(0))
+        np.testing.assert_allclose(centres[k], rows[group == k].mean(0, dtype=np.float64))
 
 
 @pytest.mark.parametrize("trials", [1, 4])
@@ -33,18 +30,21 @@ def test_copies_make_fewer_groups_without_a_warning():
     assert len(set(group[:50]) & set(group[50:])) == 0
 
 
-@pytest.mark.slow
-def test_a_forked_child_finds_groups_as_well():
-    script = (
-        "import os, numpy as np\n"
-        "from centrality.network.groups import k_means\n"
-        "rows = np.random.default_rng(0).normal(size=(3000, 8))\n"
-        "k_means(rows, 50, 0, rounds=5)\n"
-        "if os.fork() == 0:\n"
-        "    k_means(rows, 50, 0, rounds=5); os._exit(0)\n"
-        "print(os.wait()[1])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True, timeout=100
-    )
-    assert done.stdout.strip() == "0"
+def test_a_row_between_two_centres_belongs_to_the_first():
+    _, group = k_means(np.array([[-1.0], [1.0], [0.0]]), 2, 0, rounds=0, start=np.array([0, 1]))
+    assert group.tolist() == [0, 1, 0]
+
+
+def test_a_centre_without_rows_stays_where_it_is():
+    rows = np.array([[0.0], [0.0], [4.0]])
+    centres, group = k_means(rows, 3, 0, rounds=5, start=np.array([0, 1, 2]))
+    assert centres.ravel().tolist() == [0.0, 0.0, 4.0]
+    assert group.tolist() == [0, 0, 2]
+
+
+def test_groups_lower_the_squared_distances_as_far_as_scikit_learns_do():
+    rows = np.random.default_rng(1).normal(size=(2000, 6)).astype(np.float32)
+    start = far_apart(rows, 50, 0, trials=1)
+    centres, group = k_means(rows, 50, 0, rounds=100, start=start)
+    theirs = KMeans(50, init=rows[start], n_init=1, max_iter=100).fit(rows)
+    assert np.square(rows - centres[group]).sum() == pytest.approx(theirs.inertia_, rel=0.01)

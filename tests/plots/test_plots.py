@@ -67,7 +67,7 @@ HEADS = np.array([[0.5, 0.9], [0.6, 0.8], [0.1, 0.7], [0.7, 0.1], [0.05, 0.02]])
 
 def test_scores_have_a_mark_for_each_kind_and_a_histogram_of_each_head():
     kinds = np.array(["typical", "typical", "global", "local", "both"])
-    figure = plots.scores(HEADS, kinds=kinds, bounds=np.array([0.2, 0.3]))
+    figure: Any = plots.scores(HEADS, kinds=kinds, bounds=np.array([0.2, 0.3]))
     points, top, right = figure.axes
     bars: list[Any] = [top.patches, right.patches]
     offsets = [group.get_offsets().tolist() for group in points.collections]
@@ -91,7 +91,7 @@ def test_scores_without_kinds_are_one_group():
 
 def test_chosen_rows_are_named_at_the_end_of_their_profiles():
     heads = np.concatenate([HEADS, [[np.nan, np.nan]]])  # a row without a score is in no band
-    axes = plots.profile(heads, rows=[3, 0]).axes[0]
+    axes: Any = plots.profile(heads, rows=[3, 0]).axes[0]
     assert {text.get_text() for text in axes.texts} == {"row 3", "row 0"}
     ends = {(round(line.get_ydata()[0], 6), round(line.get_ydata()[-1], 6)) for line in axes.lines}
     assert ends == {(0.7, 0.1), (0.5, 0.9)}
@@ -102,15 +102,16 @@ def test_chosen_rows_are_named_at_the_end_of_their_profiles():
 def test_profiles_are_mixed_as_the_model_mixes():
     heads = np.array([[0.7, 0.1], [0.2, 0.6]])
     for mixing in (SOFT, LINEAR):
-        [line] = plots.profile(heads, rows=[0], mixing=mixing).axes[0].lines
+        lines: Any = plots.profile(heads, rows=[0], mixing=mixing).axes[0].lines
+        [line] = lines
         middle = line.get_ydata()[25]  # t = 0.5
         assert middle == pytest.approx(mixing(heads, 0.5)[0])
     assert middle == pytest.approx(0.4)  # linearly: half of both
 
 
 def test_the_history_has_a_panel_for_each_head_and_leaves_out_steps_without_a_loss():
-    losses = {"step": [1, 2, 3], "global": [0.7, np.nan, 0.6], "local": [0.5, 0.4, 0.3]}
-    figure = plots.history(losses, nothing={"global": 0.693, "local": 0.5})
+    losses: dict[str, list[float]] = {"step": [1, 2, 3], "global": [0.7, np.nan, 0.6], "local": [0.5, 0.4, 0.3]}
+    figure: Any = plots.history(losses, nothing={"global": 0.693, "local": 0.5})
     first, second = figure.axes
     assert (first.get_ylabel(), second.get_ylabel()) == ("global loss", "local loss")
     assert first.lines[0].get_xdata().tolist() == [1, 3]
@@ -156,7 +157,7 @@ def test_the_drift_figure_fills_the_marks_of_windows_that_changed():
     before = np.random.default_rng(0).uniform(size=(2000, 2))
     later = np.concatenate([np.random.default_rng(1).uniform(size=(500, 2)), 0.2 * before[:500]])
     report = compare_windows(TrainingScores.of(before), later, 500)
-    marks = plots.drift(report).axes[0].collections
+    marks: Any = plots.drift(report).axes[0].collections
     colours = [group.get_facecolor()[:, :3].tolist() for group in marks if len(group.get_facecolor()) == 2]
     assert len(colours) == 2
     assert all(first == [1.0, 1.0, 1.0] != second for first, second in colours)

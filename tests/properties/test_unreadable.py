@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import centrality
 from centrality import Chain, load, model_file
 from centrality.cli import main
 from centrality.model.reader import reader_of
@@ -221,6 +222,32 @@ def test_detect_and_drift_count_it_too(model, rows, tmp_path, capsys):
         assert said.err.count("in 3 of 400 rows") == 1
         assert main([*command, str(old), "--json"]) == 0
         assert "unreadable" not in json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", ["explain --top 2", "pick --odd 5", "detect --contamination 0.02 -o odd.csv"])
+def test_the_few_that_are_read_again_are_no_column_of_unreadable_cells(
+    model, rows, tmp_path, capsys, monkeypatch, command
+):
+    days = rows["day"].to_pylist()
+    days[:4] = ["soon"] * 4  # 1% of all rows, and most of the oddest
+    write(with_days(rows, days), tmp_path / "rows.csv")
+    monkeypatch.chdir(tmp_path)
+    name, *options = command.split()
+    assert main([name, str(model), "rows.csv", *options, "--json"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    first = next(found[key] for key in ("found", "picked", "rows") if isinstance(found.get(key), list))
+    assert {row["row"] for row in first[:4]} == {0, 1, 2, 3}
+    assert said.err.count("in 4 of 400 rows the value cannot be read as a date") == 1
+
+
+def test_rank_reads_the_oddest_rows_again_and_leaves_the_model_its_limit(chain, rows):
+    days = rows["day"].to_pylist()
+    days[:4] = ["soon"] * 4
+    with pytest.warns(DataNote, match="in 4 of 400 rows"):
+        ranked = centrality.rank(with_days(rows, days), model=chain, top=5)
+    assert {0, 1, 2, 3} <= set(ranked["row"].to_pylist())
+    assert chain.representation_.unreadable == Table().unreadable
 
 
 def test_a_share_that_is_none_is_refused(rows, model, tmp_path, capsys):

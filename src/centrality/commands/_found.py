@@ -1,9 +1,7 @@
 """Show the rows that a command has found: the first ones in the terminal, all of them in a file."""
 
 import argparse
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,16 +36,6 @@ def the_rest(result: Mapping[str, Any], found: int, shown: int, name: str) -> li
     if shown < found:
         lines.append(f"... and {found - shown:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
     return [*lines, f"{name}: {result['file']}"] if "file" in result else lines
-
-
-@contextmanager
-def said_already() -> Iterator[None]:
-    """Silence warnings about the data in the block, where rows are read a second time."""
-    from centrality.tables.columns import DataNote
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        yield
 
 
 def columns_to_print(model: "CentralityModel") -> list[str] | None:

@@ -10,12 +10,9 @@ from centrality.commands._found import in_words, require_rows_output, rows_outpu
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from centrality.model.interface import CentralityModel
-    from centrality.scores.conformal import Rule
+    from centrality.scores.conformal import Rule, Scores
+    from centrality.scores.mixing import Mixing
+    from centrality.scoring.adapter import Adapter
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
 RULES = ("fdr", "false_positives", "contamination")
@@ -40,7 +37,6 @@ def run(arguments: argparse.Namespace) -> Result:
     import numpy as np
 
     from centrality import tables
-    from centrality.scores.conformal import p_values
     from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import dial, units_of
 
@@ -49,25 +45,15 @@ def run(arguments: argparse.Namespace) -> Result:
     t, fitted = dial(model, arguments.t), model.fitted_
     inliers = fitted.inlier_scores(t) if rule.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
+        adapter = Adapter(model, source.schema.names)
         if arguments.output is not None:
-            adapter = Adapter(model, source.schema.names)
-            tables.require_replaceable(_new_names(model, t, rule, explains=adapter.explains), adapter.columns)
+            tables.require_replaceable(_new_columns(adapter, t, rule), adapter.columns)
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
-    scores, threshold = fitted.mixing.mixed(units, t), fitted.threshold(units, rule, t)
-    odd = np.flatnonzero(scores < threshold)
-    odd = odd[np.argsort(scores[odd], kind="stable")]
-    shown = fitted.mixing.squeeze(scores[odd])
-    found: list[dict[str, Any]] = [
-        {"row": row, "centrality": score} for row, score in zip(odd.tolist(), shown.tolist(), strict=True)
-    ]
-    smallest = None
-    if inliers is not None:
-        smallest = float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
-        for each, p_value in zip(found, p_values(inliers, scores[odd]).tolist(), strict=True):
-            each["p_value"] = p_value
+    threshold = fitted.threshold(units, rule, t)
+    found, smallest = _outliers(fitted.mixing, fitted.mixing.mixed(units, t), threshold, inliers)
     result: Result = {
-        "rows": len(scores),
-        "outliers": len(odd),
+        "rows": len(units),
+        "outliers": len(found),
         "t": t,
         "rule": f"{rule.name}={rule.value:g}",
         "threshold": float(fitted.mixing.squeeze(np.array(threshold))),
@@ -79,16 +65,8 @@ def run(arguments: argparse.Namespace) -> Result:
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.data != "-" and (found or arguments.output):  # stdin cannot be read again
-        _explain_and_write(arguments, result, model, rule)
+        _explain_and_write(arguments, result, adapter, _new_columns(adapter, t, rule))
     return result
-
-
-def _new_names(model: "CentralityModel", t: float, rule: "Rule", *, explains: bool) -> list[str]:
-    """Return the names of the columns that -o writes after those of the data."""
-    from centrality.scores.mixing import name_at
-
-    names = ["row", name_at("centrality", t, model.t)]
-    return names + ["p_value"] * rule.needs_inliers + ["reasons"] * explains
 
 
 def _rule(arguments: argparse.Namespace) -> "Rule":
@@ -101,49 +79,57 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
     return Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
 
 
-def _explain_and_write(arguments: argparse.Namespace, result: Result, model: "CentralityModel", rule: "Rule") -> None:
+def _new_columns(adapter: "Adapter", t: float, rule: "Rule") -> dict[str, str]:
+    """Return the names of the columns that -o writes after those of the data, and what each holds."""
+    from centrality.scores.mixing import name_at
+
+    new = {"row": "row", name_at("centrality", t, adapter.model.t): "centrality"}
+    if rule.needs_inliers:
+        new["p_value"] = "p_value"
+    return new | {"reasons": "reasons"} if adapter.explains else new
+
+
+def _outliers(
+    mixing: "Mixing", scores: "Scores", threshold: float, inliers: "Scores | None"
+) -> tuple[list[dict[str, Any]], float | None]:
+    """Return the rows that score below the threshold, the oddest first, and the smallest p-value of all rows."""
+    import numpy as np
+
+    from centrality.scores.conformal import p_values
+
+    odd = np.flatnonzero(scores < threshold)
+    odd = odd[np.argsort(scores[odd], kind="stable")]
+    shown = mixing.squeeze(scores[odd])
+    found = [{"row": row, "centrality": score} for row, score in zip(odd.tolist(), shown.tolist(), strict=True)]
+    if inliers is None:
+        return found, None
+    for each, p_value in zip(found, p_values(inliers, scores[odd]).tolist(), strict=True):
+        each["p_value"] = p_value
+    return found, float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
+
+
+def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "Adapter", new: dict[str, str]) -> None:
     """Read the outliers again: add the reasons to those that are shown or written, and write them if asked to."""
     import numpy as np
 
     from centrality import tables
-    from centrality.scoring.adapter import Adapter
 
     found = result["found"]
     table = tables.read(arguments.data).take(np.array([each["row"] for each in found], dtype=np.int64))
-    _add_reasons(found[: None if arguments.output else SHOWN], table, model, result["t"])
-    if arguments.output is not None:
-        explains = Adapter(model, table.column_names).explains
-        _write(found, table, _new_names(model, result["t"], rule, explains=explains), arguments.output)
-        result["file"] = str(arguments.output)
-
-
-def _add_reasons(found: list[dict[str, Any]], table: "pa.Table", model: "CentralityModel", t: float) -> None:
-    """Add to these outliers, which are the first rows of the table, the reasons for them, if features have names."""
-    from centrality.scoring.adapter import Adapter
-
-    adapter = Adapter(model, table.column_names)
-    if found and adapter.explains:
-        table = table.slice(0, len(found))
-        vectors = adapter.vectors(table)
-        reasons = adapter.reasons(table, vectors, adapter.units(vectors, table.num_rows), [t])[0]
-        for outlier, why in zip(found, reasons.as_plain(), strict=True):
+    explained = found[: None if arguments.output else SHOWN]
+    if explained and adapter.explains:
+        with adapter.reader.reading_again():
+            reasons = adapter.model.reasons(table.slice(0, len(explained)), result["t"])
+        for outlier, why in zip(explained, reasons.as_plain(), strict=True):
             outlier["reasons"] = why
-
-
-def _write(found: list[dict[str, Any]], table: "pa.Table", names: list[str], output: "Path") -> None:
-    """Write the outliers' rows with number and score, p-value and reasons; no outliers have the same columns."""
-    import numpy as np
-
-    from centrality import tables
-
-    row, score = names[:2]
-    new = {row: np.array([each["row"] for each in found], dtype=np.int64)}
-    new[score] = np.array([each["centrality"] for each in found], dtype=np.float64)
-    if "p_value" in names:
-        new["p_value"] = np.array([each["p_value"] for each in found], dtype=np.float64)
-    if "reasons" in names:
-        new["reasons"] = np.array([in_words(each) for each in found], dtype=object)
-    tables.write(tables.with_columns(table, new), output)
+    if arguments.output is not None:
+        kinds = {"row": np.int64, "reasons": object}  # no outliers have columns of the same types
+        said = [each | {"reasons": in_words(each)} for each in found]
+        values = {
+            name: np.array([each[what] for each in said], kinds.get(what, np.float64)) for name, what in new.items()
+        }
+        tables.write(tables.with_columns(table, values), arguments.output)
+        result["file"] = str(arguments.output)
 
 
 def _reference(result: Result) -> str:

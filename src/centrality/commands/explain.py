@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from centrality._checks import InputError
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import Result, aligned, paint
-from centrality.commands._found import AS_A_WHOLE, odd_as_a_whole, said_already
+from centrality.commands._found import AS_A_WHOLE, odd_as_a_whole
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.rows is not None:
         adapter.unreadable.warn()
     points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
-    with said_already():
+    with adapter.reader.reading_again():
         changes = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,

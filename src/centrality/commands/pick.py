@@ -10,7 +10,6 @@ from centrality.commands._found import (
     excerpt,
     require_rows_output,
     rows_output,
-    said_already,
     the_rest,
 )
 from centrality.scores.number_format import share
@@ -40,6 +39,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     """Return the picked rows, the best first."""
     from centrality import tables
+    from centrality.model.reader import reader_of
     from centrality.scoring.bulk import dial
     from centrality.selecting.pick import select
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> Result:
         progress=shows_progress(arguments),
     )  # fmt: skip
     chosen = table.take(picked)
-    with said_already():
+    with reader_of(model).reading_again():
         scores = model.centrality(chosen, t=t)
     result: Result = {
         "rows": table.num_rows,

@@ -81,6 +81,12 @@ class Engine(Protocol):
     def neighbour_distances(self, rows: Floats, order: int) -> Doubles:
         """Return the distance of each row to its neighbour of this order among the others, the nearest being 1."""
 
+    def far_apart(self, rows: Floats, first: int, drawn: Doubles) -> NDArray[np.int64]:
+        """Return the numbers of rows that lie far apart, the first one and one for each line of draws."""
+
+    def k_means(self, rows: Floats, centres: Doubles, rounds: int) -> NDArray[np.int64]:
+        """Move the centres to the means of their groups, in place, and return the group of each row."""
+
 
 class EngineError(InputError, ImportError):
     """Says that there is no build of the engine to compute with: what was asked for, and which builds there are."""

@@ -52,6 +52,7 @@ class Explorer(ThreadingHTTPServer):
     """Serves one view to clients that have the token: one that is there, or one that `show` brings later."""
 
     daemon_threads = False  # `server_close` waits for them
+    request_queue_size = 128  # connections not yet accepted; a client beyond them would try again a second later
 
     def __init__(
         self,

@@ -5,7 +5,8 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -125,6 +126,18 @@ class RowReader(ABC):
     def configure(self, **settings: object) -> None:
         """Set options of this machine (caches, devices) that the model has; a model of numbers has none."""
         return
+
+    @contextmanager
+    def reading_again(self) -> Iterator[None]:
+        """Read a few rows of data that was judged whole: no notes and no limit of unreadable cells in the block."""
+        most = self.reading().unreadable
+        self.configure(unreadable=1.0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataNote)
+                yield
+        finally:
+            self.configure(unreadable=most)
 
     def warm_up(self) -> None:
         """Score something now, so that the first request does not wait until libraries and encoders are loaded."""

@@ -15,7 +15,7 @@ from centrality.model.fitted import Fitted
 from centrality.scores.conformal import Inliers, evenly_spaced
 from centrality.scores.drift import TrainingScores
 from centrality.scores.errors_left import NEXT, ErrorsLeft, errors_left
-from centrality.scores.refinement import Lesson, Scored, learn
+from centrality.scores.refinement import LearnedRefinement, ScoredRows, learn
 
 MARKS = ("outlier", "fine")  # marks to learn from; "later", nothing, None and NaN say nothing of a row
 UNSAID = ("later", "", None)
@@ -48,10 +48,10 @@ def taught(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Fitt
     marked, outlier = _marked(marks, vectors)
     if not len(marked):
         return fitted
-    scores, lesson, learned, _ = _lesson(fitted, vectors, marked, outlier, t)
-    moved = replace(fitted, refinement=lesson.refinement, offset=lesson.threshold, offset_at_t=t, offsets=None)
+    scores, refined, learned, _ = _refined(fitted, vectors, marked, outlier, t)
+    moved = replace(fitted, refinement=refined.refinement, offset=refined.threshold, offset_at_t=t, offsets=None)
     shift = over_vectors(vectors, moved.shift)
-    shift[marked[learned]] = lesson.unlearned  # no row is judged by its own mark
+    shift[marked[learned]] = refined.unlearned  # no row is judged by its own mark
     known = _calibration_rows(fitted, vectors, scores, marked[~outlier], t)
     if known is None:
         heads = fitted.calibration.mixing.squeeze(over_vectors(vectors, moved.units))
@@ -69,13 +69,13 @@ def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Revi
     marked, outlier = _marked(marks, vectors)
     if not len(marked):
         return Review(_ranked(over_vectors(vectors, lambda rows: fitted.scores(rows, t)), marked), None, None)
-    scores, lesson, learned, favoured = _lesson(fitted, vectors, marked, outlier, t)
-    shift = over_vectors(vectors, replace(fitted, refinement=lesson.refinement).shift)
-    log_odds = lesson.log_odds(scores + shift)
+    scores, refined, learned, favoured = _refined(fitted, vectors, marked, outlier, t)
+    shift = over_vectors(vectors, replace(fitted, refinement=refined.refinement).shift)
+    log_odds = refined.log_odds(scores + shift)
     order = _ranked(scores + shift, marked)
     if outlier.sum() < SURE:
         order = _in_turn(order, _ranked(scores, marked))
-    judged = lesson.log_odds(scores[marked[learned]] + lesson.unlearned) + favoured
+    judged = refined.log_odds(scores[marked[learned]] + refined.unlearned) + favoured
     left = errors_left(log_odds[order[:NEXT]], judged, outlier[learned])
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
@@ -98,9 +98,9 @@ def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArr
     return marked, np.array([given[row] == "outlier" for row in marked], dtype=bool)
 
 
-def _lesson(
+def _refined(
     fitted: Fitted, vectors: CheckedRows, marked: NDArray[np.intp], outlier: NDArray[np.bool_], t: float
-) -> tuple[Matrix, Lesson, NDArray[np.intp], float]:
+) -> tuple[Matrix, LearnedRefinement, NDArray[np.intp], float]:
     """Return the rows' uncorrected scores, and the correction learned from the marks.
 
     Also which of the marks it was learned from, and by how much log-odds outliers are more frequent among these.
@@ -112,8 +112,8 @@ def _lesson(
     scores = over_vectors(vectors, lambda rows: fitted.scores(rows, t))
     usual = evenly_spaced(np.flatnonzero(~np.isnan(scores)))
 
-    def rows(at: NDArray[np.intp]) -> Scored:
-        return Scored(fitted.scaling.apply(vectors[at]).astype(np.float64), scores[at])
+    def rows(at: NDArray[np.intp]) -> ScoredRows:
+        return ScoredRows(fitted.scaling.apply(vectors[at]).astype(np.float64), scores[at])
 
     learned, favoured = _few_of_each(outlier)
     return scores, learn(rows(usual), rows(marked[learned]), outlier[learned], favoured), learned, favoured

@@ -1,68 +1,35 @@
-"""Find groups of rows by k-means, on one thread: OpenMP's threads are lost in a fork, where a child would hang."""
-
-import warnings
-from functools import cache
-from typing import TYPE_CHECKING
+"""Find groups of rows by k-means, the same ones on every CPU: the engine adds up all distances in one order."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+from centrality.engine import engine
 
-Floats = NDArray[np.floating]
+Rows = NDArray[np.floating]  # (n, p)
+Positions = NDArray[np.int64]
 
 
 def k_means(
-    rows: Floats, count: int, seed: int, *, rounds: int, start: NDArray[np.intp] | None = None
-) -> tuple[Floats, NDArray[np.int32]]:
+    rows: Rows, count: int, seed: int, *, rounds: int, start: Positions | None = None
+) -> tuple[NDArray[np.float64], Positions]:
     """Return the centres of so many groups, (m, p), and the group of each row; of copies there may be fewer groups.
 
-    `start` are the numbers of the rows to begin with; without it, rows that lie far apart.
+    `start` are the positions of the rows to begin with; without it, rows that lie far apart.
     """
-    from sklearn.cluster import KMeans  # here: scoring does not need it
-
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
     if start is None:
-        start = far_apart(rows - rows.mean(axis=0), count, seed, trials=2 + int(np.log(count)))
-    means = KMeans(count, init=rows[start], n_init=1, max_iter=rounds)
-    with warnings.catch_warnings(), _threads_of_sklearn().limit(limits=1, user_api="openmp"):
-        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # copies: fewer groups are fine
-        means.fit(rows)
-    return means.cluster_centers_, means.labels_
+        start = far_apart(rows, count, seed, trials=2 + int(np.log(count)))
+    centres = rows[start].astype(np.float64)
+    return centres, engine().k_means(rows, centres, rounds)
 
 
-def far_apart(rows: Floats, count: int, seed: int, *, trials: int) -> NDArray[np.intp]:  # (count,)
-    """Return the numbers of `count` rows that lie far from one another, as k-means++ chooses its start.
+def far_apart(rows: Rows, count: int, seed: int, *, trials: int) -> Positions:  # (count,)
+    """Return the positions of `count` rows that lie far from one another, as k-means++ chooses its start.
 
     The next row is drawn by its squared distance to the nearest one chosen, `trials` times; the one that leaves the
-    least distance in all is taken. The rows are the same as scikit-learn's, but without its checks, which cost more
-    than the distances do.
+    least distance in all is taken. The rows are the same as scikit-learn's.
     """
-    rng, n, fine = np.random.RandomState(seed), len(rows), rows.astype(np.float64)
-    squares, ones = np.einsum("ij,ij->i", fine, fine), np.ones(n, dtype=rows.dtype)
-
-    def distances(chosen: NDArray[np.intp]) -> Floats:  # (trials, n)
-        found = -2.0 * (fine[chosen] @ fine.T)
-        found += squares[chosen, None]
-        found += squares
-        return np.asarray(np.maximum(found.astype(rows.dtype), 0))
-
-    picked = np.full(count, rng.choice(n, p=ones / ones.sum()))
-    nearest = distances(picked[:1])[0]
-    left = nearest @ ones
-    for place in range(1, count):
-        drawn = np.searchsorted(np.cumsum(nearest), rng.uniform(size=trials) * left)
-        drawn = np.minimum(drawn, n - 1)
-        each = np.minimum(nearest, distances(drawn))
-        leaves = each @ ones[:, None]  # (trials, 1)
-        best = int(leaves.argmin())
-        picked[place], nearest, left = drawn[best], each[best], leaves[best]
-    return picked
-
-
-@cache
-def _threads_of_sklearn() -> "ThreadpoolController":
-    """Return the object that limits the threads of the loaded libraries; it is cached, as making it is slow."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+    rng, n = np.random.RandomState(seed), len(rows)
+    first = int(rng.choice(n, p=np.full(n, 1 / n)))
+    drawn = rng.uniform(size=(count - 1, trials))
+    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, drawn)

@@ -1,4 +1,12 @@
-"""Define the encoder of one column of a table, and the encoded cells that it returns."""
+"""Define the encoder of one column of a table, and the encoded cells that it returns.
+
+An encoder gives its column a block of numbers that is centred on the training rows and has a total variance of about
+one, so that every column weighs alike, however many numbers encode it; the rarity of a text has one more. What an
+encoder learned is a few JSON values and arrays: encoding a saved model's rows runs the same code on them.
+
+A cell that cannot be read, or holds what never occurred in fitting, must not look typical: an encoder says which cells
+are so, and puts them `FAR` deviations off.
+"""
 
 from dataclasses import dataclass
 

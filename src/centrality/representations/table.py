@@ -1,7 +1,8 @@
 """Represent mixed tables (numbers, booleans, dates, categories, free text, missing values) by comparable numbers."""
 
 import warnings
-from typing import Self
+from dataclasses import asdict
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +14,16 @@ from centrality._checks import tell, whole_number
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.model_file import Arrays
-from centrality.representations import _table_columns as columns
 from centrality.representations._base import ItemsLike, Representation, State, as_arrow
+from centrality.representations._column_categories import Categories
 from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
+from centrality.representations._column_dates import WITHOUT_MARKS, Dates, are_days, learn_format
 from centrality.representations._column_numbers import Numbers
 from centrality.representations._column_words import Words
-from centrality.representations._dates import WITHOUT_MARKS, are_days, learn_format
 from centrality.representations._identifiers import FEW_ROWS, identifiers, too_long_to_measure
 from centrality.tables.columns import DataNote, TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
-from centrality.tables.written_numbers import ENOUGH, learn_writing, usual_decimal_mark
+from centrality.tables.written_numbers import ENOUGH, NumberWriting, learn_writing, usual_decimal_mark
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
 NEARLY_ALL = 0.95  # share of different values in a column of identifiers, of which rows entered twice repeat some
@@ -30,6 +31,7 @@ MARKED_DIGITS = r"^[^\p{L}]*[0-9][^\p{L}]*[^\p{L}0-9][^\p{L}]*$"  # digits and m
 LIKE_NUMBERS = (
     "nearly all cells are digits and marks, yet read as text: if they are amounts, write them as plain numbers"
 )
+ENCODERS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words)}
 
 
 class Table(Representation):
@@ -179,7 +181,7 @@ class Table(Representation):
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
-        parts = {name: columns.to_state(encoder) for name, encoder in self._encoders.items()}
+        parts = {name: _to_state(encoder) for name, encoder in self._encoders.items()}
         arrays = {
             f"{number}.{key}": array
             for number, (_, learned) in enumerate(parts.values())
@@ -193,7 +195,7 @@ class Table(Representation):
         for number, (name, plain) in enumerate(state["columns"].items()):
             mark = f"{number}."
             learned = {key.removeprefix(mark): array for key, array in arrays.items() if key.startswith(mark)}
-            self._encoders[name] = columns.from_state(plain, learned)
+            self._encoders[name] = _from_state(plain, learned)
         self.columns_ = self._columns_read()
         self.n_features_in_ = len(self._encoders)
         self._most_gaps = int(state["most_gaps"])
@@ -224,18 +226,18 @@ class Table(Representation):
         if pa.types.is_null(kind):
             return LeftOut("every value is missing")
         if pa.types.is_integer(kind) and are_days(values):
-            return columns.Dates.fit(name, values, WITHOUT_MARKS)
+            return Dates.fit(name, values, WITHOUT_MARKS)
         if pa.types.is_integer(kind) and too_long_to_measure(values):  # as text: every digit counts
             return self._choose_code(name, values.cast(pa.string()))
         if is_number(kind) or pa.types.is_decimal(kind) or pa.types.is_time(kind):
             return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            return columns.Dates.fit(name, values, None)
+            return Dates.fit(name, values, None)
         if is_text(kind):
             texts = values.cast(pa.string())
             few = pc.count_distinct(texts).as_py() <= self.cardinality
             if chosen_as_category and few:
-                return columns.Categories.fit(name, texts)
+                return Categories.fit(name, texts)
             return self._choose_for(name, texts, decimal_mark)
         vectors = " or save these vectors alone as a .npy file," if pa.types.is_list(kind) else ""
         wanted = "numbers, dates, categories or text were wanted"
@@ -249,12 +251,13 @@ class Table(Representation):
             if doubt:
                 self._doubts[name] = doubt
                 tell(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
-            return columns.Dates.fit(name, texts, format)
+            return Dates.fit(name, texts, format)
         writing, doubt = learn_writing(texts, decimal_mark)
         if doubt:
             self._doubts[name] = doubt
-            tell(f"Column {name!r}: {doubt}.")
         if writing is not None and different > 1:
+            if doubt:
+                tell(f"Column {name!r}: {doubt}.")
             return Numbers.fit(name, texts, writing)
         like_numbers = pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0
         if different > self.cardinality and like_numbers >= ENOUGH:
@@ -265,10 +268,29 @@ class Table(Representation):
         """Return a fitted encoder for codes or words: categories if they are few, nothing if they name the rows."""
         different = pc.count_distinct(texts).as_py()
         if different <= self.cardinality:
-            return columns.Categories.fit(name, texts)
+            return Categories.fit(name, texts)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and len(texts) >= FEW_ROWS and different >= NEARLY_ALL * len(texts):
             self._doubts.setdefault(name, "if it is no identifier, what it says is lost")
             rows = "every row" if different == len(texts) else "nearly every row"
             return LeftOut(f"it looks like an identifier: one word, different in {rows}")
         return Words.fit(name, texts)
+
+
+def _to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
+    """Return an encoder as JSON values and arrays."""
+    values = {name: value for name, value in vars(encoder).items() if not name.startswith("_")}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in values.items() if name not in arrays}
+    if plain.get("writing") is not None:
+        plain["writing"] = asdict(plain["writing"])
+    return {"kind": encoder.kind, **plain}, arrays
+
+
+def _from_state(state: State, arrays: Arrays) -> ColumnEncoder:
+    """Return the encoder with this state: the inverse of `_to_state`."""
+    values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
+    if values.get("writing") is not None:
+        values["writing"] = NumberWriting(**values["writing"])
+    encoder: ColumnEncoder = ENCODERS[state["kind"]](**values)
+    return encoder

@@ -60,7 +60,7 @@ class Refinement(Value):
         return np.column_stack([slopes[np.searchsorted(knots, column)] for column, knots, slopes in columns])
 
 
-class Scored(NamedTuple):
+class ScoredRows(NamedTuple):
     """Hold some rows in scaled units, (n, p), and their scores, (n,)."""
 
     scaled: Matrix
@@ -68,7 +68,7 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearnedRefinement:
     """Hold the correction learned from marks, its threshold, and what it would be for each marked row left out."""
 
     refinement: Refinement
@@ -81,7 +81,9 @@ class Lesson:
         return self.odds * (self.threshold - scores)
 
 
-def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_], favoured: float = 0.0) -> Lesson:
+def learn(
+    usual: ScoredRows, marked: ScoredRows, outlier: NDArray[np.bool_], favoured: float = 0.0
+) -> LearnedRefinement:
     """Learn a correction from the marks of the rows `marked`; `usual` rows give the distribution of columns and scores.
 
     `favoured` are log-odds by which outliers are more frequent here than among all marks, where these are some of them.
@@ -96,7 +98,7 @@ def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_], favoured: f
     values = to_score * (near @ found.force) / len(knots)
     # The median row of each column gets no shift, so that typical rows keep their scores.
     centre = np.median(Refinement(knots, values).parts(usual.scaled), axis=0)
-    return Lesson(
+    return LearnedRefinement(
         Refinement(knots, values - centre[:, None]),
         threshold=float(low - to_score * found.level - centre.sum()),
         odds=float(found.trust / spread),

@@ -71,10 +71,12 @@ def rank(
     scores = np.asarray(model.centrality(frame, t=t))
     order = _order(np.asarray(scores, dtype=np.float64), groups, top)
     chosen = native[order].to_native()
-    values: list[NDArray[Any]] = [order, scores[order], model.p_values(chosen, t=t)]
-    if "reasons" in new_names:
-        reasons = model.reasons(chosen, t)
-        values.append(np.array(["; ".join(map(str, row)) for row in reasons], dtype=object))
+    values: list[NDArray[Any]] = [order, scores[order]]
+    with reader_of(model).reading_again():
+        values.append(model.p_values(chosen, t=t))
+        if "reasons" in new_names:
+            reasons = model.reasons(chosen, t)
+            values.append(np.array(["; ".join(map(str, row)) for row in reasons], dtype=object))
     new = dict(zip(new_names, values, strict=True))
     with_scores = nw.from_native(tables.with_columns(chosen, new), eager_only=True)
     return with_scores.select([*new, *(name for name in with_scores.columns if name not in new)]).to_native()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zipfile import ZipFile
 
 import numpy as np
@@ -117,7 +117,7 @@ class BundledSource(Source):
 class NpySink(Sink):
     """Writes columns of numbers as one array. The header is rewritten at the end, when the number of rows is known."""
 
-    def __init__(self, file: Any, schema: pa.Schema) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         numbers(schema.empty_table())  # raises at once if a column does not hold numbers
         single = all(field.type == pa.float32() for field in schema)
         self._dtype = np.dtype(np.float32 if single else np.float64)
@@ -143,7 +143,7 @@ class NpySink(Sink):
 class NpzSink(Sink):
     """Writes one array for each column. The format needs each whole, so all are kept until the end."""
 
-    def __init__(self, file: Any, schema: pa.Schema) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         numbers(schema.empty_table())
         self._file, self._parts = file, [schema.empty_table()]
 

@@ -6,7 +6,7 @@ Files are read, not mapped into memory: if a mapped file were truncated meanwhil
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -57,7 +57,7 @@ class ArrowSource(Source):
 class ArrowSink(Sink):
     """Writes an IPC file, or a stream that can be read while it is written."""
 
-    def __init__(self, file: Any, schema: pa.Schema, *, stream: bool = False) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema, *, stream: bool = False) -> None:
         self._writer = (pa.ipc.new_stream if stream else pa.ipc.new_file)(file, schema)
 
     def write(self, table: pa.Table) -> None:

@@ -5,7 +5,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -199,7 +199,7 @@ def _is_number(text: str) -> bool:
 class CsvSink(Sink):
     """Writes CSV or TSV; lists and records, which it cannot hold, become JSON."""
 
-    def __init__(self, file: Any, schema: pa.Schema, separator: str = ",") -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema, separator: str = ",") -> None:
         from pyarrow import csv as arrow_csv
 
         self._options = arrow_csv.WriteOptions(delimiter=separator, include_header=False)
@@ -227,7 +227,7 @@ def _flat(table: pa.Table) -> pa.Table:
     return table
 
 
-def _field(value: Any, separator: str) -> str:
+def _field(value: object, separator: str) -> str:
     if isinstance(value, str):
         return _quoted(value, separator)
     return "" if value != value else repr(value)  # NaN: this row has no such value

@@ -52,7 +52,7 @@ def _as_csv(sheet: Any) -> bytes:
     return text.getvalue().encode()
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     if value is None or value in FAILED:
         return ""
     if isinstance(value, bool):

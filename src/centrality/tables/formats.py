@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -126,7 +126,7 @@ def kind_on_stdout(kind: str) -> str:
     return kind if kind in FORMATS and FORMATS[kind].write_stream is not None else ".csv"
 
 
-def make_sink(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) -> Sink:
+def make_sink(kind: str, file: BinaryIO, schema: pa.Schema, *, stream: bool = False) -> Sink:
     """Return a sink of this format into an open binary file; for a stream, one that can be read while it is written."""
     write = (FORMATS[kind].write_stream if stream else None) or FORMATS[kind].write
     assert write is not None  # else `kind_to_write` has refused it
@@ -134,7 +134,7 @@ def make_sink(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) 
 
 
 @contextmanager
-def open_output(path: str | Path) -> Iterator[Any]:
+def open_output(path: str | Path) -> Iterator[BinaryIO]:
     """Open a binary file that replaces `path` only if the block succeeds; "-" is stdout."""
     if str(path) == "-":
         yield sys.stdout.buffer

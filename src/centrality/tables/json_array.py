@@ -3,7 +3,7 @@
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ def open_json(path: Path) -> TextSource:
     return TextSource(dialect, io.BytesIO(lines), size=len(lines), keeps_records=False)
 
 
-def _rows(name: str, content: bytes) -> list[dict[str, Any]]:
+def _rows(name: str, content: bytes) -> list[dict[str, object]]:
     with reading(name, ".json", (ValueError, RecursionError)):
         rows = json.loads(content.removeprefix(BYTE_ORDER_MARK), object_pairs_hook=distinct_keys)
     wrong = next((row for row in rows if not isinstance(row, dict)), None)
@@ -43,7 +43,7 @@ def _rows(name: str, content: bytes) -> list[dict[str, Any]]:
 class JsonArraySink(JsonSink):
     """Writes one object for each row, all in one list."""
 
-    def __init__(self, file: Any, schema: pa.Schema) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         super().__init__(file, schema)
         self._between = b"[\n"
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -97,7 +97,7 @@ def depth(line: bytes) -> int:
 class JsonSink(Sink):
     """Writes one object for each row, on a line of its own."""
 
-    def __init__(self, file: Any, schema: pa.Schema) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         self._file = file
 
     def write(self, table: pa.Table) -> None:
@@ -114,13 +114,13 @@ def _open_for_more(record: bytes) -> bytes:
     return record if record.strip() == b"{" else record + b", "
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, str):
         return json.dumps(value)
     return "null" if value != value else repr(value)  # JSON knows no NaN: such a number is missing
 
 
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
+def _finite(row: dict[str, object]) -> dict[str, object]:
     return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
 
 

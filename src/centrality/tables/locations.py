@@ -4,27 +4,32 @@ An address may end in ?options for Arrow, as in s3://bucket/folder?region=eu-wes
 address made from it.
 """
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import SEEK_END
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
 from centrality import _atomic
 from centrality._checks import InputError
 
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+Place: TypeAlias = str | os.PathLike[str]  # a path, or an address
 AFTER_SCHEME = "://"
 LAST_BYTES = 1 << 16  # last bytes of a file in its fingerprint: those of Parquet describe all columns
 ATOMIC_STORES = ("s3", "gcs", "abfs")  # stores where a file appears only when all of it is there
 
 
-def is_remote(place: Any) -> bool:
+def is_remote(place: Place) -> bool:
     return AFTER_SCHEME in str(place) and not str(place).startswith("file" + AFTER_SCHEME)
 
 
-def filesystem_and_path(place: Any) -> tuple[Any, str]:
+def filesystem_and_path(place: Place) -> tuple["fs.FileSystem | None", str]:
     """Return the file system (None: this machine's) and the path in it."""
     if not is_remote(place):
         return None, str(place).removeprefix("file" + AFTER_SCHEME)
@@ -37,12 +42,12 @@ def filesystem_and_path(place: Any) -> tuple[Any, str]:
     return filesystem, path
 
 
-def name_of(place: Any) -> Path:
+def name_of(place: Place) -> Path:
     """Return the address as a path that may be used only for its name and ending."""
     return Path(str(place).partition("?")[0] if is_remote(place) else filesystem_and_path(place)[1])
 
 
-def join(folder: Any, name: str) -> str:
+def join(folder: Place, name: str) -> str:
     """Return the address of the file of this name in the folder."""
     if not is_remote(folder):
         return str(Path(filesystem_and_path(folder)[1]) / name)
@@ -50,7 +55,7 @@ def join(folder: Any, name: str) -> str:
     return f"{base.rstrip('/')}/{name}{mark}{options}"
 
 
-def is_folder(place: Any) -> bool:
+def is_folder(place: Place) -> bool:
     filesystem, path = filesystem_and_path(place)
     if filesystem is None:
         return Path(path).is_dir()
@@ -59,7 +64,7 @@ def is_folder(place: Any) -> bool:
     return bool(filesystem.get_file_info(path).type == fs.FileType.Directory)
 
 
-def files_below(folder: Any, suffixes: Sequence[str]) -> list[str]:
+def files_below(folder: Place, suffixes: Sequence[str]) -> list[str]:
     """List the files of these endings below a folder, by relative path, without names that begin with . or _."""
     filesystem, path = filesystem_and_path(folder)
     if filesystem is None:
@@ -74,14 +79,14 @@ def files_below(folder: Any, suffixes: Sequence[str]) -> list[str]:
     return [str(name) for name in sorted(names) if not any(part[0] in "._" for part in name.parts)]
 
 
-def broken_links(folder: Any) -> list[str]:
+def broken_links(folder: Place) -> list[str]:
     """List the links below a folder of this machine that lead nowhere."""
     path = filesystem_and_path(folder)[1]
     links = (file for file in Path(path).rglob("*") if file.is_symlink() and not file.exists())
     return sorted(str(link.relative_to(path)) for link in links)
 
 
-def modified_at(place: Any) -> float | None:
+def modified_at(place: Place) -> float | None:
     """Return when the file was last written, in seconds; None if there is none."""
     filesystem, path = filesystem_and_path(place)
     if filesystem is None:
@@ -90,7 +95,7 @@ def modified_at(place: Any) -> float | None:
     return (info.mtime_ns or 0) / 1e9 if info.is_file else None
 
 
-def fingerprint(place: Any) -> str:
+def fingerprint(place: Place) -> str:
     """Return a fingerprint that tells a file from other versions of it: its size, its time and its last bytes."""
     filesystem, path = filesystem_and_path(place)
     if filesystem is not None:
@@ -103,7 +108,7 @@ def fingerprint(place: Any) -> str:
 
 
 @contextmanager
-def write_atomically(place: Any) -> Iterator[Path]:
+def write_atomically(place: Place) -> Iterator[Path]:
     """Yield a path to write to; the file is moved to its final path only if the block succeeds."""
     filesystem, path = filesystem_and_path(place)
     if filesystem is None:
@@ -116,7 +121,7 @@ def write_atomically(place: Any) -> Iterator[Path]:
         _upload(here, filesystem, path)
 
 
-def _upload(here: Path, filesystem: Any, path: str) -> None:
+def _upload(here: Path, filesystem: "fs.FileSystem", path: str) -> None:
     from pyarrow import fs
 
     if filesystem.type_name in ATOMIC_STORES:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -72,7 +72,7 @@ class ParquetSource(Source):
 class ParquetSink(Sink):
     """Writes row groups of bounded size."""
 
-    def __init__(self, file: Any, schema: pa.Schema) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         from pyarrow import parquet
 
         # Dictionaries of measured numbers only cost time: nearly every one is different.

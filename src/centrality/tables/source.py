@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
@@ -77,7 +77,7 @@ class Sink:
         """Write what is known only at the end, such as a footer."""
 
 
-MakeSink = Callable[[Any, pa.Schema], Sink]  # for an open binary file and the schema of the tables to come
+MakeSink = Callable[[BinaryIO, pa.Schema], Sink]  # for an open binary file and the schema of the tables to come
 
 
 @dataclass(frozen=True)

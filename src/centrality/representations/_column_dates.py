@@ -1,9 +1,10 @@
-"""Read dates in any form; a cell that is not a date is reported, unlike one that is missing."""
+"""Encode a column of dates, in any form; a cell that is not a date is reported, unlike one that is missing."""
 
 import re
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._optional import optional
+from centrality.representations._column_cells import FAR, Cells, ColumnEncoder, LeftOut, Mask
 from centrality.tables.columns import TableError, is_text
 from centrality.tables.number_cells import evenly, without_gaps
+from centrality.tables.unreadable import NEW_GAP, NO_DATE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +30,106 @@ ENOUGH = 0.95  # the share of a column's cells that must be dates for it to be a
 UNGUESSED = (*(f"{a}{mark}{b}{mark}%y" for mark in "/.-" for a, b in (("%m", "%d"), ("%d", "%m"))), "%b %Y", "%B %Y",
              "%b-%y", "%b-%Y", "%b %y", "%m/%Y", "%m.%Y", "%Y年%m月%d日")  # fmt: skip
 TIMES = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f")
+# A periodic part of a date, and its period.
+CIRCLES = {"month": "year", "day": "month", "weekday": "week", "hour": "day"}
+SECONDS = "total_seconds"  # skrub's name for how long after 1970 a date is
+LONGEST_AGO_AND_AHEAD = (-9e9, 9e9)  # seconds: dates that pandas can hold
+
+
+@dataclass
+class Dates(ColumnEncoder):
+    """Encodes dates by skrub's features: the time, and its place in year, month, week and day; gaps are marked."""
+
+    format: str | None  # how dates are written, if they are text
+    witness: list[str]  # a few training dates, on which skrub's encoder is fitted again to find the same settings
+    means: list[float]
+    deviations: list[float]
+    missing: float  # the share of the training rows without a date
+    feature_names: list[str]
+    kind = "dates"
+    _encoder: Any = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def fit(cls, name: str, values: pa.ChunkedArray, format: str | None) -> "Dates | LeftOut":
+        dates, _ = read_dates(values, format)
+        present = dates.dropna()
+        if present.empty:
+            return LeftOut("every value is missing")
+        times = present[present != present.dt.normalize()]
+        witness = [str(moment) for moment in [*times[:1], present.min(), present.max()]]
+        encoder = cls(format, witness, [], [], float(dates.isna().mean()), [])
+        features = encoder._features(dates)
+        encoder.feature_names = [column.removeprefix("date_") for column in features.columns]
+        encoder.means = features.mean().tolist()
+        encoder.deviations = features.std(ddof=0).tolist()
+        return encoder
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        dates, wrong = read_dates(values, self.format)
+        deviations, varies = np.array(self.deviations), self._varies()
+        z = np.zeros((len(dates), len(deviations)))
+        features = self._features(self._in_known_zone(dates)).to_numpy(dtype=np.float64)
+        np.divide(features - self.means, deviations * np.sqrt(max(varies.sum(), 1)), out=z, where=varies)
+        absent = dates.isna().to_numpy()
+        z[absent] = 0.0
+        faults = {NO_DATE: wrong}
+        if self.missing:
+            z = np.column_stack([z, absent - self.missing])
+        else:
+            faults[NEW_GAP] = absent & ~wrong
+        return Cells(z, absent & ~wrong, faults)
+
+    def far_off(self) -> NDArray[np.float64]:
+        varies = self._varies()
+        z = varies * FAR / np.sqrt(max(varies.sum(), 1))
+        return np.append(z, 1 - self.missing) if self.missing else z
+
+    def _varies(self) -> Mask:
+        return np.asarray(np.array(self.deviations) > 1e-12)
+
+    def _in_known_zone(self, dates: "pd.Series") -> "pd.Series":
+        """Return the dates with a time zone if those in fitting had one, else without; no zone means UTC."""
+        pd = optional("pandas", "table")
+        with_zone = pd.Timestamp(self.witness[0]).tz is not None
+        if with_zone == (dates.dt.tz is not None):
+            return dates
+        return dates.dt.tz_localize("UTC") if with_zone else dates.dt.tz_convert("UTC").dt.tz_localize(None)
+
+    def typical(self, z: NDArray[np.floating]) -> str | None:
+        """Return the date that these numbers encode, by its time since 1970, written as the column's are."""
+        if self.missing and z[-1] > 0.5 - self.missing:
+            return None
+        place = self.feature_names.index(SECONDS)
+        seconds = self.means[place] + float(z[place]) * self.deviations[place] * np.sqrt(max(self._varies().sum(), 1))
+        pd = optional("pandas", "table")
+        moment = pd.Timestamp(np.clip(seconds, *LONGEST_AGO_AND_AHEAD), unit="s")
+        if pd.Timestamp(self.witness[0]) == pd.Timestamp(self.witness[0]).normalize():  # the column holds days alone
+            moment = moment.round("D")
+        if self.format not in (None, "ISO8601"):
+            return str(moment.strftime(self.format))
+        return str(moment.date()) if moment == moment.normalize() else str(moment.strftime("%Y-%m-%d %H:%M"))
+
+    def names(self, name: str) -> list[str]:
+        marked = [f"{name} missing"] if self.missing else []
+        return [f"{name} {feature}" for feature in self.feature_names] + marked
+
+    def describe(self) -> str:
+        gaps = f"; {self.missing:.1%} missing: marked" if self.missing else ""
+        how = f" (written as {self.format})" if self.format else ""
+        circles = [whole for part, whole in CIRCLES.items() if f"{part}_circular_0" in self.feature_names]
+        where = f", and where in the {', '.join(circles)}" if circles else ""
+        return f"date{how}: when{where}{gaps}"
+
+    def _features(self, dates: "pd.Series") -> "pd.DataFrame":
+        """Return skrub's features of the dates."""
+        if self._encoder is None:
+            pd = optional("pandas", "table")
+            skrub = optional("skrub", "table")
+            self._encoder = skrub.DatetimeEncoder(resolution="minute", add_weekday=True, periodic_encoding="circular")
+            zone = dates.dt.tz
+            known = pd.to_datetime(pd.Series(self.witness, name="date"), utc=zone is not None, format="ISO8601")
+            self._encoder.fit_transform(known if zone is None else known.dt.tz_convert(zone))
+        return self._encoder.transform(dates.rename("date"))
 
 
 def read_dates(values: pa.ChunkedArray, format: str | None) -> tuple["pd.Series", NDArray[np.bool_]]:
