@@ -13,7 +13,7 @@ from centrality.engine import FASTEST_FIRST, VARIABLE, Engine, engine
 from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, Weights, build
 from centrality.network.scaling import Scaling
-from centrality.training.comparisons import compare
+from centrality.training.dissimilarities import compare
 from centrality.training.plan import Plan, Task
 from centrality.training.rows import Rows
 

@@ -198,7 +198,7 @@ def test_a_notebook_shows_the_same(case, open_page, tmp_path, differences):
         widget._handle_custom_msg(content, [])  # noqa: SLF001  (what a notebook calls)
         return sent.pop()
 
-    text = NOTEBOOK.replace("{ why: answers[content.row] };", "await window.askPython(content);")
+    text = NOTEBOOK.replace("= answered(content);", "= await window.askPython(content);")
     text = text.replace("send: (content) => {", "send: async (content) => {")
     parts = {"STYLE": page.built_file("explorer.css"), "SCRIPT": page.built_file("explorer.js"), "ANSWERS": "[]"}
     parts |= {"BYTES": json.dumps(list(widget.get_state("_bytes")["_bytes"])), "PNG": "[]"}

@@ -1,14 +1,13 @@
 """Jobs on many rows: learn from marks, pick a few, find copies; asked of Python, and on the page in a browser."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality import copies, select
+from centrality import Chain, copies, select
 from centrality._checks import InputError
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import View, view_of
@@ -88,20 +87,34 @@ def test_copies_of_a_row_are_those_that_copies_finds(planted, view):
     assert one_column["differs"].startswith("height ")
 
 
-def test_rows_are_told_by_their_place_in_the_view_where_some_rows_of_the_data_have_no_score(view):
-    jobs = replace(view.jobs, known=np.arange(2, 300), groups={})  # as if the first two could not be read
-    (group,) = jobs.copies_of(1)  # row 3 of the data
-    assert group["rows"] == [1, 58]
-    order = jobs.review({"outlier": [38], "fine": [0], "t": 0.5})["order"]
-    assert sorted([*order, 38, 0]) == list(range(298))
-    assert sorted(jobs.pick({"rows": [0, 297], "k": 2, "what": "odd", "t": 0.5})) == [0, 297]
+class CountedIfThere(Counted):
+    """Counts the words of texts; an empty one cannot be represented."""
+
+    def transform(self, X):
+        vectors = super().transform(X)
+        vectors[[not text for text in X]] = np.nan
+        return vectors
+
+
+def test_rows_are_told_by_their_place_in_the_view_where_some_rows_of_the_data_have_no_score():
+    rows = ["", *texts_of(60), ""]
+    rows[9] = rows[5]
+    view = view_of(Chain(CountedIfThere(), quick(max_steps=20)).fit(rows), rows, on="pca")
+    assert view.rows.tolist() == list(range(1, 61))
+    (group,) = view.jobs.copies_of(4)  # row 5 of the data
+    assert group["rows"] == [4, 8]
+    order = view.jobs.review({"outlier": [38], "fine": [0], "t": 0.5})["order"]
+    assert sorted([*order, 38, 0]) == list(range(60))
+    assert sorted(view.jobs.pick({"rows": [0, 59], "k": 2, "what": "odd", "t": 0.5})) == [0, 59]
+
+
+def texts_of(n: int) -> list[str]:
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(["cat", "dog", "sun"], size=6)) + f" {i}" for i in range(n)]
 
 
 def test_copies_of_texts_are_told_by_their_letters():
-    from centrality.chain import Chain
-
-    rng = np.random.default_rng(0)
-    rows = [" ".join(rng.choice(["cat", "dog", "sun"], size=6)) + f" {i}" for i in range(60)]
+    rows = texts_of(60)
     rows[8] = rows[4]
     view = view_of(Chain(Counted(), quick(max_steps=20)).fit(rows), rows, on="pca")
     assert view.jobs.copies_of(4)[0] == {"kind": "exact copies", "rows": [4, 8], "differs": ""}
@@ -125,12 +138,17 @@ def test_what_makes_no_sense_is_told(view, job, wanted, message):
 
 def test_a_server_answers_and_tells_what_is_wrong(view):
     with Explorer(view, port=0) as server:
-        status, _, body = server.take("/pick", json.dumps({"rows": [5, 3], "k": 2, "what": "odd", "t": 0.5}).encode())
-        assert (status, sorted(json.loads(body))) == (200, [3, 5])
-        assert server.take("/pick", b"{}")[0] == 422
-        assert server.take("/review", b"nothing")[0] == 422
-        status, _, body = server.answer("/copies/3")
-        assert (status, json.loads(body)[0]["rows"]) == (200, [3, 60])
+
+        def ask(question: object) -> tuple[int, Any]:
+            status, kind, body = server.take("/ask", json.dumps(question).encode())
+            return status, json.loads(body) if kind == "application/json" else body.decode()
+
+        status, picked = ask({"ask": "pick", "given": {"rows": [5, 3], "k": 2, "what": "odd", "t": 0.5}})
+        assert (status, sorted(picked)) == (200, [3, 5])
+        assert ask({"ask": "pick", "given": {}})[0] == 422
+        assert ask({"ask": "review", "given": "nothing"})[0] == 422
+        status, found = ask({"ask": "copies", "row": 3})
+        assert (status, found[0]["rows"]) == (200, [3, 60])
 
 
 def test_a_model_that_has_learned_says_that_it_cannot_learn_again(planted):

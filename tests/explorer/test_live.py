@@ -188,10 +188,10 @@ def ask(view):
     with Explorer(view, port=0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
 
-        def ask(method: str, path: str, body: str | None = None, **headers: str):
+        def ask(body: str, path: str = "/ask", **headers: str):
             connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
             cookie = {"Cookie": f"{server.cookie}={server.token}"}
-            connection.request(method, path, body, {**cookie, **headers})
+            connection.request("PUT", path, body, {**cookie, **headers})
             answer = connection.getresponse()
             with closing(connection):
                 return answer.status, answer.read()
@@ -201,25 +201,29 @@ def ask(view):
 
 
 def test_the_server_considers_what_the_page_sends(ask, view):
-    status, body = ask("PUT", "/what-if/7", '{"width": 0.3}')
+    status, body = ask('{"ask": "what-if", "row": 7, "given": {"width": 0.3}}')
     assert (status, json.loads(body)) == (200, json.loads(json.dumps(what_if(view, 7, {"width": 0.3}))))
-    assert len(json.loads(ask("PUT", "/way/7", "0.5")[1])) == 21
-    assert json.loads(ask("GET", "/texts/7")[1]) == {"name": "row 7"}
-    assert json.loads(ask("GET", "/words/7")[1])["words"] == []
+    assert len(json.loads(ask('{"ask": "way", "row": 7, "given": 0.5}')[1])) == 21
+    assert json.loads(ask('{"ask": "texts", "row": 7}')[1]) == {"name": "row 7"}
+    assert json.loads(ask('{"ask": "words", "row": 7}')[1])["words"] == []
 
 
 def test_the_server_refuses_what_it_cannot_consider(ask):
-    assert ask("PUT", "/what-if/7", '{"name": 3}') == (
+    assert ask('{"ask": "what-if", "row": 7, "given": {"name": 3}}') == (
         422,
         b"'name' is no column that the model reads and the page shows.",
     )
-    assert ask("PUT", "/what-if/7", "{")[0] == 422
-    assert ask("PUT", "/way/7", "7")[0] == 422
-    assert ask("PUT", "/what-if/300", "{}")[0] == 404
-    assert ask("PUT", "/why/7", "{}")[0] == 404
-    assert ask("PUT", "/what-if/7", "{}", **{"Sec-Fetch-Site": "cross-site"})[0] == 404
-    assert ask("PUT", "/what-if/7", "{}", **{"Cookie": ""})[0] == 403
-    assert ask("PUT", "/what-if/7", "{}", **{"Content-Length": "1000001"})[0] == 413
+    assert ask('{"ask": "way", "row": 7, "given": 7}')[0] == 422
+    for nonsense in ("{", "[" * 100_000, '"why"', '{"ask": ["why"]}', '{"ask": "who", "row": 7}'):
+        assert ask(nonsense)[0] == 422
+    for row in ("300", "-1", "1.5", "true", '"7"', "null", "9" * 5000):
+        assert ask(f'{{"ask": "why", "row": {row}}}')[0] == 422
+    why = '{"ask": "why", "row": 7}'
+    assert ask(why)[0] == 200
+    assert ask(why, "/why/7")[0] == 404
+    assert ask(why, **{"Sec-Fetch-Site": "cross-site"})[0] == 404
+    assert ask(why, **{"Cookie": ""})[0] == 403
+    assert ask(why, **{"Content-Length": "100000001"})[0] == 413
 
 
 def test_the_command_puts_another_model_beside(mixed, tmp_path, capsys):

@@ -182,17 +182,17 @@ def test_without_a_file_marks_are_kept_in_memory():
 
 
 @pytest.mark.parametrize(
-    "body", ["{}", "[3]", "nothing", '{"key": "a", "row": -1}', '{"key": 1, "row": 1}', "[" * 100_000,
+    "body", ["{}", "[3]", '{"key": "a", "row": -1}', '{"key": 1, "row": 1}',
              '{"key": "a", "row": 1, "mark": "good"}', '{"key": "a", "row": 1, "note": 5}', '{"key": "a", "row": true}']
 )  # fmt: skip
 def test_a_request_that_holds_no_mark_is_refused(body):
     with pytest.raises(InputError, match="mark"):
-        marks.decoded(body.encode())
+        marks.checked(json.loads(body))
 
 
 def test_a_request_may_hold_a_long_note():
     note = "long " * 10_000
-    assert marks.decoded(json.dumps([said("a", 1, note=note)]).encode())[0]["note"] == note
+    assert marks.checked([said("a", 1, note=note)])[0]["note"] == note
 
 
 def test_many_marks_are_merged_in_one_go_with_name_and_time(tmp_path):

@@ -1,9 +1,10 @@
 """Which rows lie near a row, which pixels make it odd, and which features make odd rows so."""
 
+import json
+
 import numpy as np
 
 from centrality import blend
-from centrality.explorer import neighbours
 from centrality.explorer.explained import RANKED_AT, TOLD, Explained
 from centrality.explorer.items import items_of
 from centrality.explorer.neighbours import NEAREST, neighbours_of
@@ -28,13 +29,23 @@ def test_neighbours_are_those_of_all_pairs_of_distances():
         assert near[0] == typical[np.argmin(apart[row, typical])]
 
 
-def test_of_too_few_rows_no_neighbours_are_told_and_of_many_all_are_compared(monkeypatch):
+def test_of_too_few_rows_no_neighbours_are_told_and_far_from_zero_they_are_right():
     rng = np.random.default_rng(0)
     assert neighbours_of(rng.normal(size=(11, 2)), rng.uniform(size=11)) is None
-    monkeypatch.setattr(neighbours, "CANDIDATES_AT_ONCE", 20)
     vectors = np.arange(100.0)[:, None] + 1e8  # far from zero, where products of numbers round distances away
     found = neighbours_of(vectors, np.ones(100))(np.array([51, 20]))
     assert found[:, 1:].tolist() == [[50, 52, 49, 53, 48], [19, 21, 18, 22, 17]]
+
+
+def embedded_answers(data: bytes) -> dict[int, dict]:
+    """The answers in the bytes of a page, by row."""
+    header, found = unpacked(data)
+    rows, ends, text = (
+        found["get"](place)
+        for place in (header["why"]["rows"], header["why"]["answers"]["ends"], header["why"]["answers"]["text"])
+    )
+    whole = text.tobytes().decode()
+    return {row: json.loads(whole[a:b]) for row, a, b in zip(rows.tolist(), [0, *ends[:-1]], ends, strict=True)}
 
 
 def test_pixels_are_painted_where_each_is_a_feature():
@@ -50,13 +61,12 @@ def test_pixels_are_painted_where_each_is_a_feature():
     wanted = np.zeros(32)
     wanted[[5, 16 + 5]] = [-1.0, 0.5]
     assert heat["values"] == wanted.tolist()
-    header, found = unpacked(pack(view, pictures=True, reasons=True))
-    rows = found["get"](header["heat"]["rows"]).tolist()
-    assert rows == list(range(50))
-    np.testing.assert_array_equal(found["get"](header["heat"]["values"]).reshape(50, 32)[5], wanted)
+    answers = embedded_answers(pack(view, pictures=True, reasons=True))
+    assert sorted(answers) == list(range(50))
+    assert answers[5] == json.loads(json.dumps(why(view, 5)))
     other = some_view(items=items_of(np.zeros((50, 5, 4)), 50), **parts)  # twenty pixels, sixteen features
     assert "heat" not in why(other, 5)
-    assert "heat" not in unpacked(pack(other, pictures=True, reasons=True))[0]
+    assert "heat" not in embedded_answers(pack(other, pictures=True, reasons=True))[5]
 
 
 def test_guilty_features_are_those_that_take_most_from_the_odd_rows():

@@ -23,8 +23,9 @@ NOTEBOOK = """<!doctype html><meta charset="utf-8"><style>[STYLE]</style><div id
 const source = new Blob([document.querySelector("#source").textContent], { type: "text/javascript" });
 const module = await import(URL.createObjectURL(source));
 const answers = [ANSWERS], png = new Uint8Array([PNG]);
-const considered = ({ given }) => given.size === null ? { wrong: "size must be a number" }
+const considered = ({ given = {} }) => given.size === null ? { wrong: "size must be a number" }
   : { answer: { units: [given.size ?? 0, 0], reasons: [], typical: [0, 0] } }; // as if a model had scored it
+const answered = (content) => content.ask === "why" ? { answer: answers[content.row] } : considered(content);
 window.makeModel = () => {
   const listeners = {}, model = { asked: [], saved: 0,
     traits: { height: 640, t: 0, query: "", hovered: -1, selection: null, marks: {}, notes: {},
@@ -39,7 +40,7 @@ window.makeModel = () => {
     send: (content) => {
       model.asked.push(content);
       const files = "picture" in content ? [new DataView(png.buffer)] : [];
-      const answer = "ask" in content ? considered(content) : { why: answers[content.row] };
+      const answer = answered(content);
       setTimeout(() => model.fire("msg:custom", { question: content.question, ...answer }, files));
     } };
   return model;

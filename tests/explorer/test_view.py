@@ -14,8 +14,7 @@ from centrality._checks import InputError
 from centrality.explorer import page
 from centrality.explorer.columns import column_of
 from centrality.explorer.items import curve, items_of
-from centrality.explorer.noteworthy import noteworthy_rows
-from centrality.explorer.payload import pack
+from centrality.explorer.payload import noteworthy_rows, pack
 from centrality.explorer.view import view_of
 from centrality.representations import Images, Series, Table, Text
 from tests.conftest import quick

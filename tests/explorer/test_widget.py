@@ -34,9 +34,9 @@ def test_a_model_explores_its_rows_and_says_why(mixed, tmp_path):
     widget = model.explore(table, on="pca")
     sent = []
     widget.send = lambda content, buffers=None: sent.append(content)
-    widget._handle_custom_msg({"question": 1, "row": 7}, [])  # noqa: SLF001  (what a notebook calls)
+    widget._handle_custom_msg({"question": 1, "ask": "why", "row": 7}, [])  # noqa: SLF001  (what a notebook calls)
     assert sent[0]["question"] == 1
-    by_local = max(sent[0]["why"]["reasons"], key=lambda reason: abs(reason["local"]))
+    by_local = max(sent[0]["answer"]["reasons"], key=lambda reason: abs(reason["local"]))
     assert by_local["name"] == "width"
     assert widget.t == model.t
     widget.export(tmp_path / "page.html")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from torch import nn
 
 from centrality import FUSE, PaperFUSE
 from centrality.fuse.settings import HELD_VALUES, Settings
@@ -39,3 +40,16 @@ def test_rows_are_left_out_for_judging_except_by_the_papers_schedule():
     found = settings().split(X, rng)
     assert found is not None
     assert settings(PaperFUSE, epochs=3).split(X, rng) is None
+
+
+def test_few_rows_have_four_networks_and_six_given_a_context():
+    assert [settings().members(n, 5) for n in (2999, 3000)] == [4, 1]
+    assert [settings().members(n, 200) for n in (5999, 6000)] == [4, 1]
+    assert settings(given=[0]).members(2999, 5) == 6
+
+
+@pytest.mark.parametrize("changes", [{"novelty": True}, {"encoder": nn.Identity()}, {"epochs": 3}])
+def test_there_is_one_network_of_clean_rows_of_an_encoder_and_in_the_papers_schedule(changes):
+    kind = PaperFUSE if "epochs" in changes else FUSE
+    assert settings(kind, **changes).members(100, 5) == 1
+    assert settings(kind, **changes, ensemble=3).members(100, 5) == 3

@@ -7,7 +7,7 @@ from scipy import sparse
 from torch import nn
 
 from centrality import FUSE, Chain, load
-from centrality.model.explanations import Field, adding_up, grouped, kinds
+from centrality.model.explanations import Field, adding_up, grouped, low_heads
 from centrality.model.typical import centre_of
 from centrality.representations import Series, Table
 from centrality.scores.mixing import blend
@@ -243,7 +243,7 @@ def test_a_profile_is_the_centrality_along_t(plain):
 
 def test_kinds_say_which_head_is_low():
     heads = np.array([[0.5, 0.5], [0.1, 0.5], [0.5, 0.1], [0.1, 0.1], [np.nan, np.nan]])
-    assert kinds(heads, np.array([0.2, 0.2])).tolist() == ["typical", "global", "local", "both", ""]
+    assert low_heads(heads, np.array([0.2, 0.2])).tolist() == ["typical", "global", "local", "both", ""]
 
 
 def test_an_empty_middle_is_odd_locally_and_a_remote_group_globally():

@@ -5,10 +5,8 @@ import pandas as pd
 import pytest
 
 from centrality import FUSE, Chain, PaperFUSE, load
-from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel, with_fitted
 from centrality.model.reader import NumberReader
-from centrality.network.scaling import dense
 from centrality.onnx import Scorer
 from centrality.representations import Table
 from tests.conftest import quick
@@ -80,15 +78,6 @@ def test_a_saved_chain_keeps_what_calibrate_kept(chain, tmp_path):
     model = with_fitted(chain, chain.fitted_).calibrate(FRESH)
     model.save(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(load(tmp_path / "m.safetensors").p_values(ODD), model.p_values(ODD))
-
-
-def test_rows_without_a_vector_get_nan_and_are_called_nothing():
-    vectors = np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 4.0]])
-    sums = over_vectors(vectors, lambda rows: dense(rows).sum(1))
-    np.testing.assert_array_equal(sums, [3.0, np.nan, 7.0])
-    nothing = over_vectors(vectors[1:2], lambda rows: np.stack([np.asarray(rows)] * 2, axis=2))
-    assert nothing.shape == (1, 2, 2)
-    assert np.isnan(nothing).all()
 
 
 class ShiftedReader(NumberReader):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from centrality._checks import InputError
-from centrality.selecting.grouping import codes_of, in_turn, shares_of
+from centrality.selecting.grouping import codes_of, interleaved, shares_of
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
@@ -50,4 +50,4 @@ def test_shares_are_even_and_no_group_gives_more_than_it_has():
 
 
 def test_groups_take_turns_until_they_have_no_more():
-    assert in_turn([np.array([5, 6, 7]), np.array([1]), np.array([8, 9])]).tolist() == [5, 1, 8, 6, 9, 7]
+    assert interleaved([np.array([5, 6, 7]), np.array([1]), np.array([8, 9])]).tolist() == [5, 1, 8, 6, 9, 7]

@@ -6,7 +6,7 @@ import pytest
 from centrality.network.network import Layout, build
 from centrality.network.scaling import Scaling
 from centrality.training.batches import Batches, BatchSampler, batches_of_epoch
-from centrality.training.comparisons import compare
+from centrality.training.dissimilarities import compare
 from centrality.training.plan import Plan, Task
 from centrality.training.rows import Rows
 from tests.present import present

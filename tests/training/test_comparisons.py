@@ -7,7 +7,8 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
 from centrality.network.scaling import Scaling
-from centrality.training.comparisons import METRICS, Comparison, Metric, compare, preference
+from centrality.training.comparisons import METRICS, Comparison, Metric, preference
+from centrality.training.dissimilarities import compare
 from centrality.training.rows import Rows
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from centrality.training.comparisons import Comparison, compare, preference
+from centrality.training.comparisons import Comparison, preference
+from centrality.training.dissimilarities import compare
 from tests.training.test_comparisons import asked, rows_of
 
 CLOUD = np.random.default_rng(3).normal(size=(40, 5))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from centrality import FUSE
-from centrality.training.plan import Plan, members_for
+from centrality.training.plan import Plan
 from tests.conftest import quick
 
 
@@ -64,10 +64,3 @@ def test_batches_are_small_where_that_was_measured_to_be_enough(changes, members
 
 def test_one_network_that_learns_rows_with_outliers_takes_small_batches_if_they_are_wide():
     assert [Plan.of(FUSE()._settings(), 1, width).batch_size for width in (31, 32)] == [128, 64]
-
-
-def test_few_rows_have_four_networks_and_six_given_a_context():
-    settings = FUSE()._settings()
-    assert [members_for(settings, n, 5) for n in (2999, 3000)] == [4, 1]
-    assert [members_for(settings, n, 200) for n in (5999, 6000)] == [4, 1]
-    assert members_for(settings | {"given": [0]}, 2999, 5) == 6

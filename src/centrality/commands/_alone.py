@@ -31,7 +31,7 @@ def model_of_data(arguments: argparse.Namespace) -> "CentralityModel":
 
 
 def _require_data(arguments: argparse.Namespace) -> None:
-    """Raise if DATA cannot be used without a MODEL: stdin can be read only once, and a model file is no data."""
+    """Raise if DATA cannot be fitted: stdin is read once only, a model is no data; or if --save cannot be written."""
     if arguments.data == "-":
         raise InputError("stdin can be read once only: save it to a file, or give a MODEL before the -.")
     if arguments.data.endswith(".safetensors"):

@@ -212,7 +212,7 @@ def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Resu
 
 
 def _log_training(result: Result) -> None:
-    """Print the numbers of training, for --verbose."""
+    """Log the noise scales and losses of training, which --verbose prints."""
     log.info("Noise scales: %s.", ", ".join(f"{eta:.3g}" for eta in result["noise_scale"]))
     for head, losses in (("global", result["global_loss"]), ("local", result["local_loss"])):
         log.info("Loss of the %s head, first to last: %.4f to %.4f.", head, *losses)

@@ -140,11 +140,11 @@ def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: "NDAr
 
 def _scores(model: "CentralityModel", heads: "NDArray[np.float64]") -> "Figure":
     from centrality import plots
-    from centrality.model.explanations import kinds
+    from centrality.model.explanations import low_heads
     from centrality.model.interface import LOW
 
     bounds = model.fitted_.bounds(LOW)
-    return plots.scores(heads, kinds=kinds(heads, bounds), bounds=bounds)
+    return plots.scores(heads, kinds=low_heads(heads, bounds), bounds=bounds)
 
 
 def show(result: Result) -> str:

@@ -27,9 +27,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
     from centrality.scoring import ranking
+    from centrality.scoring.bulk import dial
 
     model = load_model(arguments)
-    t = model.t if arguments.t is None else arguments.t
+    t = dial(model, arguments.t)
     ranked = ranking.rank(model, arguments.data, t, arguments.top, by=arguments.by, progress=shows_progress(arguments))
     result: Result = {
         "rows": ranked.rows,

@@ -7,7 +7,8 @@ import pyarrow as pa
 from sklearn.base import clone
 
 from centrality._checks import InputError
-from centrality.explorer.view import ModelInput, View, ViewOptions, view_of
+from centrality._estimator import ModelRows
+from centrality.explorer.view import View, ViewOptions, view_of
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.representations._base import as_arrow, is_frame
@@ -16,7 +17,7 @@ from centrality.scoring.adapter import Adapter
 READABLE = ("numbers", "table")  # kinds of rows whose columns can be a context
 
 
-def explored(model: CentralityModel, X: ModelInput, *, progress: bool = False, **options: Unpack[ViewOptions]) -> View:
+def explored(model: CentralityModel, X: ModelRows, *, progress: bool = False, **options: Unpack[ViewOptions]) -> View:
     """Return the view of these rows by `view_of`, with a function that fits the model again where that is possible."""
     view = view_of(model, X, progress=progress, **options)
     if not is_frame(X) or reader_of(model).reading().kind not in READABLE or view.live is None:

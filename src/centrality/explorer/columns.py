@@ -33,7 +33,7 @@ class Column:
 
 def columns_of(table: pa.Table, most: int) -> list[Column]:
     """Return the first `most` columns of the table as plain values."""
-    return [column_of(name, table[name].combine_chunks()) for name in table.column_names[:most]]
+    return [column_of(name, table[name]) for name in table.column_names[:most]]
 
 
 def column_of(name: str, values: ArrowArray) -> Column:

@@ -96,38 +96,11 @@ class PictureItems(TypedDict):
     embedded: NotRequired[EmbeddedPictures]
 
 
-class EmbeddedReasons(TypedDict):
-    """Describe which rows have contributions in the payload: of which features, in units, global and local.
-
-    `typical` holds the units of the typical point that each row is compared with, `usual` the texts of the usual values
-    of its kind.
-    """
+class EmbeddedAnswers(TypedDict):
+    """Describe which rows have their `Why` in the payload, and where the JSON of each stands."""
 
     rows: StoredArray
-    features: StoredArray
-    values: StoredArray
-    typical: StoredArray
-    usual: NotRequired[Texts]
-
-
-class EmbeddedNeighbours(TypedDict):
-    """Describe which rows have neighbours in the payload: the nearest typical row of each, then the nearest rows."""
-
-    rows: StoredArray
-    near: StoredArray
-
-
-class EmbeddedHeat(TypedDict):
-    """Describe which rows have contributions of each pixel or moment, in units: global, then local.
-
-    Each is a feature: these rows have no other reasons in the payload.
-    """
-
-    rows: StoredArray
-    typical: StoredArray
-    width: int
-    height: int
-    values: StoredArray
+    answers: Texts
 
 
 class Mixing(TypedDict):
@@ -170,9 +143,7 @@ class Header(TypedDict):
     features: list[str]
     rows: NotRequired[StoredArray]
     inliers: NotRequired[Inliers]
-    reasons: NotRequired[EmbeddedReasons | Literal["ask"]]
-    neighbours: NotRequired[EmbeddedNeighbours | Literal["ask"]]
-    heat: NotRequired[EmbeddedHeat]
+    why: NotRequired[EmbeddedAnswers | Literal["ask"]]
     colour: NotRequired[str]  # the column that rows are coloured by to begin with
     guilty: NotRequired[list[str]]  # features, from the one that makes the odd rows odd most of all
     what_if: NotRequired[list[str]]  # columns whose values the reader may change, where the host can score them

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 
 from centrality import maps, tables
 from centrality._atomic import write_atomically
 from centrality._checks import InputError
+from centrality._estimator import CheckedRows
 from centrality.explorer.columns import column_of
 from centrality.model.interface import CentralityModel
 
@@ -141,14 +141,14 @@ def laid_out(
     return Layout(points, (f"{method.upper()} 1", f"{method.upper()} 2"))
 
 
-def vectors_to_map(model: CentralityModel, vectors: Any) -> Vectors:
+def vectors_to_map(model: CentralityModel, vectors: CheckedRows) -> Vectors:
     """Return the scaled vectors that the network takes; for sparse ones, their main components."""
-    if sparse.issparse(vectors):
-        from sklearn.decomposition import TruncatedSVD
+    if isinstance(vectors, np.ndarray):
+        return model.fitted_.scaling.apply(vectors)
+    from sklearn.decomposition import TruncatedSVD
 
-        components = min(IN_COMPONENTS, vectors.shape[1] - 1)
-        return np.asarray(TruncatedSVD(components, random_state=0).fit_transform(vectors))
-    return model.fitted_.scaling.apply(vectors)
+    components = min(IN_COMPONENTS, vectors.shape[1] - 1)
+    return np.asarray(TruncatedSVD(components, random_state=0).fit_transform(vectors))
 
 
 def _own_map(given: NDArray[Any], n: int) -> Points:

@@ -1,11 +1,10 @@
 """Answer questions that need a running model: a row's score with other values, and which words make it odd."""
 
-import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._checks import InputError
-from centrality._estimator import CheckedRows
+from centrality._estimator import CheckedRows, ModelRows
 from centrality.explorer.columns import Column
 from centrality.explorer.explained import Explained, explained
 from centrality.explorer.header import Word, Words
@@ -33,34 +32,35 @@ Changes: TypeAlias = dict[str, float | str | None]  # by column; None is a gap
 
 
 @dataclass(frozen=True)
-class Source:
-    """Hold a function from a row's number to the row as the model reads it, and one from such rows to vectors."""
+class EditableRows:
+    """Give a row of a view as the model reads it, by its number, and turn such rows, edited or not, into vectors."""
 
     take: Callable[[int], pa.Table]  # a row of the view
     vectors: Callable[[pa.Table], CheckedRows]
     columns: tuple[str, ...]  # that the model reads
 
-    def of(self, rows: NDArray[np.intp]) -> "Source":
-        """Return the source restricted to these rows."""
-        return Source(lambda row: self.take(int(rows[row])), self.vectors, self.columns)
+    def of(self, rows: NDArray[np.intp]) -> "EditableRows":
+        """Return these rows only."""
+        return EditableRows(lambda row: self.take(int(rows[row])), self.vectors, self.columns)
 
 
-def source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
-    """Return the source of rows that came as a table."""
+def editable_frame(model: CentralityModel, table: pa.Table) -> EditableRows:
+    """Return rows that came as a table."""
     names = tuple(table.column_names)
-    return Source(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
+    return EditableRows(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
 
 
-def source_of_items(model: CentralityModel, X: Any, vectors: Any) -> Source | None:
-    """Return the source of rows that came without a table; None if their values cannot be typed by a reader."""
+def editable_items(model: CentralityModel, X: ModelRows, vectors: CheckedRows) -> EditableRows | None:
+    """Return rows that came without a table; None if their values cannot be typed by a reader."""
     reader = reader_of(model)
     kind = reader.reading().kind
     if kind == "table":
-        return source_of_frame(model, as_arrow(X))
+        return editable_frame(model, as_arrow(X))
     if kind == "text":
         name = (reader.reading().columns or ["item"])[0]
-        return Source(
-            lambda row: pa.table({name: [X[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
+        texts = cast("Sequence[str]", X)
+        return EditableRows(
+            lambda row: pa.table({name: [texts[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
         )
     if kind != "numbers" or vectors.shape[1] > MOST_EDITABLE:
         return None
@@ -69,15 +69,15 @@ def source_of_items(model: CentralityModel, X: Any, vectors: Any) -> Source | No
     def take(row: int) -> pa.Table:
         return as_arrow(model.fitted_.absolute(dense(vectors[row : row + 1]))).rename_columns(features)
 
-    return Source(take, lambda one: reader.vectors(tables.numbers(one)), features)
+    return EditableRows(take, lambda one: reader.vectors(tables.numbers(one)), features)
 
 
 class Live:
     """Scores rows of a view with changed values; `columns` are the columns that can be changed."""
 
-    def __init__(self, model: CentralityModel, source: Source, shown: tuple[Column, ...]) -> None:
-        self._model, self._source = model, source
-        self.columns = tuple(column.name for column in shown if column.name in source.columns)
+    def __init__(self, model: CentralityModel, rows: EditableRows, shown: tuple[Column, ...]) -> None:
+        self._model, self._rows = model, rows
+        self.columns = tuple(column.name for column in shown if column.name in rows.columns)
         self._levels = {column.name: set(column.levels) for column in shown if column.kind == "category"}
         features = reader_of(model).features()
         self._features = None if features is None else tuple(map(str, features.names))
@@ -86,11 +86,11 @@ class Live:
 
     def what_if(self, row: int, changes: object) -> tuple[NDArray[np.float64], Explained | None]:
         """Return both units of the row with these values instead of its own, and what each feature contributes."""
-        one = self._source.take(row)
+        one = self._rows.take(row)
         for name, value in self._checked(changes).items():
             cell = _cell(name, value, one.schema.field(name).type)
             one = one.set_column(one.column_names.index(name), name, cell)
-        vectors = self._source.vectors(one)
+        vectors = self._rows.vectors(one)
         units = over_vectors(vectors, self._model.fitted_.units)[0]
         if not np.isfinite(units).all():
             raise InputError("The model cannot read a row that holds this.")
@@ -99,7 +99,7 @@ class Live:
     def way(self, row: int, t: float) -> list[Changes]:
         """Return the values of the row at each step of its way to a typical point: only those that have changed."""
         assert self._features is not None
-        vectors = self._source.vectors(self._source.take(row))
+        vectors = self._rows.vectors(self._rows.take(row))
         places = self._model.fitted_.toward_center(vectors, STEPS, t)[0]  # (STEPS + 1, p)
         held = [dict(zip(self._features, reader_of(self._model).values_of(place), strict=True)) for place in places]
         return [
@@ -113,14 +113,14 @@ class Live:
 
     def words(self, row: int) -> Words:
         """Return the text in pieces, with what each adds to both units: their fall when the piece is left out."""
-        name = self._source.columns[0]
-        whole = str(self._source.take(row)[name][0].as_py() or "")
+        name = self._rows.columns[0]
+        whole = str(self._rows.take(row)[name][0].as_py() or "")
         pieces = _pieces(whole)
         if len(pieces) < 2:
             return {"words": [], "typical": (0.0, 0.0)}
         texts = [whole, *("".join(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
         fitted = self._model.fitted_
-        vectors = self._source.vectors(pa.table({name: texts}))
+        vectors = self._rows.vectors(pa.table({name: texts}))
         units = over_vectors(vectors, fitted.units)  # (1 + pieces, 2)
         words: list[Word] = [
             {"text": piece, "global": of_global, "local": of_local}
@@ -140,14 +140,6 @@ class Live:
             if not known:
                 raise InputError(f"{name} must be a number, a text or null, got {str(value)[:50]!r}.")
         return dict(changes)
-
-
-def decoded(body: bytes) -> Any:
-    """Return the JSON value in the body of a request."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"This is no JSON: {error}") from None
 
 
 def _cell(name: str, value: float | str | None, kind: pa.DataType) -> pa.Array:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +131,14 @@ def tidy_tags(text: str) -> str:
     return "; ".join(sorted({name for part in text.split(";") if (name := " ".join(part.split()))}))
 
 
-def checked(given: Any) -> Change:
-    """Return a change that a page sent; raise if it is not a valid one."""
+def checked(given: object) -> list[Change]:
+    """Return the changes that a page sent; raise if one is not valid, or if they are no list."""
+    if not isinstance(given, list):
+        raise InputError(f"A list of marks was wanted, got {str(given)[:100]!r}.")
+    return [_checked_change(one) for one in given]
+
+
+def _checked_change(given: object) -> Change:
     one = given if isinstance(given, dict) else {}
     key, row = one.get("key"), one.get("row")
     texts = all(isinstance(one.get(name, ""), str) for name in SAID)
@@ -147,17 +153,6 @@ def checked(given: Any) -> Change:
             f"A mark has a key, a row, one of {', '.join(MARKS)}, tags and a note; got {str(given)[:100]!r}."
         )
     return cast("Change", {name: one[name] for name in ("key", "row", *SAID) if name in one})
-
-
-def decoded(body: bytes) -> list[Change]:
-    """Return the changes in the body of a request: a list of them."""
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"These are no marks: {error}") from None
-    if not isinstance(given, list):
-        raise InputError(f"A list of marks was wanted, got {str(given)[:100]!r}.")
-    return [checked(one) for one in given]
 
 
 def read(path: str | os.PathLike[str]) -> list[Mark]:

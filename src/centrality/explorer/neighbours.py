@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 NEAREST = 6  # rows told of each row, the nearest typical one first
 SPARE = 8  # more rows than are told are ranked by their exact distances
-ROWS_AT_ONCE, CANDIDATES_AT_ONCE = 256, 16_384  # so that distances fit into memory
 
 Neighbours: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.intp]]  # (k,) rows -> (k, NEAREST)
 
@@ -24,47 +23,27 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
         return None
 
     @cache  # made with the first answer: a page does not wait for it
-    def candidates() -> tuple[_Candidates, _Candidates]:
-        order = np.argsort(centrality, kind="stable")
-        return _Candidates(vectors, np.sort(order[n // 2 :])), _Candidates(vectors, np.arange(n))
+    def sought() -> tuple[Neighbours, Neighbours]:
+        typical = np.sort(np.argsort(centrality, kind="stable")[n // 2 :])
+        return _nearest_among(vectors, typical, 1), _nearest_among(vectors, np.arange(n), NEAREST - 1)
 
-    def neighbours(rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        found = np.empty((len(rows), NEAREST), dtype=np.intp)
-        typical, others = candidates()
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            here = vectors[rows[part]].astype(np.float64)
-            found[part, :1] = typical.nearest(here, rows[part], 1)
-            found[part, 1:] = others.nearest(here, rows[part], NEAREST - 1)
-        return found
-
-    return neighbours
+    return lambda rows: np.hstack([nearest(rows) for nearest in sought()])
 
 
-class _Candidates:
-    """Hold the rows among which neighbours are sought."""
+def _nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], most: int) -> Neighbours:
+    """Return a function that finds the nearest candidates of rows, the rows themselves left out."""
+    from sklearn.neighbors import NearestNeighbors
 
-    def __init__(self, vectors: NDArray[np.floating], rows: NDArray[np.intp]) -> None:
-        self.vectors, self.rows = vectors, rows
+    count = min(1 + most + SPARE, len(candidates))
+    held = vectors if len(candidates) == len(vectors) else vectors[candidates]
+    index = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(held)
 
-    def nearest(self, here: NDArray[np.float64], rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:  # (k, most)
-        """Return the candidates nearest to each row, the row itself left out."""
-        found = np.concatenate([self._nearest_of(part, here, rows, most) for part in self._parts()], axis=1)
+    def nearest(rows: NDArray[np.intp]) -> NDArray[np.intp]:  # (k, most)
+        found = candidates[index.kneighbors(vectors[rows], return_distance=False)]
         # Anew, as differences: products of large numbers have rounded small distances away.
-        apart = ((self.vectors[found].astype(np.float64) - here[:, None]) ** 2).sum(2)
+        apart = ((vectors[found].astype(np.float64) - vectors[rows, None].astype(np.float64)) ** 2).sum(2)
         apart[found == rows[:, None]] = np.inf
         ranked = np.lexsort([found, apart], axis=1)[:, :most]
         return np.take_along_axis(found, ranked, axis=1)
 
-    def _parts(self) -> list[NDArray[np.intp]]:
-        return [self.rows[start : start + CANDIDATES_AT_ONCE] for start in range(0, len(self.rows), CANDIDATES_AT_ONCE)]
-
-    def _nearest_of(
-        self, part: NDArray[np.intp], here: NDArray[np.float64], rows: NDArray[np.intp], most: int
-    ) -> NDArray[np.intp]:  # (k, most + SPARE or fewer)
-        """Return the nearest of some candidates by inexact distances (from products), a few more than are wanted."""
-        there = self.vectors[part].astype(np.float64)
-        apart = (there**2).sum(1) - 2 * here @ there.T  # without the row's own square, which changes no order
-        apart[rows[:, None] == part] = np.inf
-        count = min(most + SPARE, len(part))
-        return np.asarray(part[np.argpartition(apart, count - 1, axis=1)[:, :count]])
+    return nearest

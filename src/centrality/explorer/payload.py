@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 
 from centrality.explorer.columns import Column
 from centrality.explorer.compressing import gzipped_soon
+from centrality.explorer.explained import RANKED_AT
 from centrality.explorer.header import (
     Axes,
     BetterMap,
     CategoryColumn,
     Element,
-    EmbeddedHeat,
-    EmbeddedNeighbours,
+    EmbeddedAnswers,
     EmbeddedPictures,
-    EmbeddedReasons,
     Header,
     Mixing,
     NoItems,
@@ -36,8 +35,9 @@ from centrality.explorer.header import (
     TextColumn,
     TextItems,
     Texts,
+    Why,
 )
-from centrality.explorer.noteworthy import noteworthy_rows
+from centrality.explorer.questions import pair, reasons_why
 from centrality.explorer.row_keys import LateKeys
 from centrality.explorer.selection import exact_cells
 from centrality.explorer.view import View
@@ -58,6 +58,7 @@ MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
 MOST_COMPARED, FEWEST_NEAR = 10**8, 100  # pairs of rows that a file's neighbours are found among; rows that have some
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 500_000  # in an exported file
+DIGITS, HEAT_DIGITS = 7, 5  # of numbers in its answers: scores are right to a millionth, colours to a step
 
 
 class Buffers:
@@ -97,6 +98,17 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     }
     if cells:
         header["cells"] = {column.name: _texts(column.texts, buffers) for column in cells}
+    _tell_what_some_views_have(view, header, buffers, in_file=reasons)
+    if not reasons:
+        _tell_what_can_be_asked(view, header)
+    text = json.dumps(header, allow_nan=False).encode()
+    text += b" " * (-(4 + len(text)) % 8)
+    body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
+    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
+
+
+def _tell_what_some_views_have(view: View, header: Header, buffers: Buffers, *, in_file: bool) -> None:
+    """Set the header's fields that a view without such things leaves out."""
     if view.colour:
         header["colour"] = view.colour
     if view.given:
@@ -106,29 +118,19 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     if view.inliers is not None:
         units = buffers.add(view.inliers.T)
         header["inliers"] = {"units": units, "contamination": view.contamination}
-    if view.reasons is not None:
+    if view.guilty:
         header["guilty"] = list(view.guilty)
-        if reasons:
-            _explain(view, buffers, header)
-        else:
-            header["reasons"] = "ask"
-    if view.neighbours is not None:
-        header["neighbours"] = _neighbours(view, buffers) if reasons else "ask"
+    if view.reasons is not None or view.neighbours is not None:
+        header["why"] = _answers_why(view, buffers) if in_file else "ask"
     if view.against is not None:
         header["against"] = {
             "name": view.against.name,
             "mixing": _mixing(view.against.mixing),
-            "units": _units(view.against.units, buffers, small=reasons),
+            "units": _units(view.against.units, buffers, small=in_file),
         }
-    if view.keys and (not reasons or len(view) <= MOST_KEYS):
-        late = isinstance(view.keys, LateKeys) and not reasons
+    if view.keys and (not in_file or len(view) <= MOST_KEYS):
+        late = isinstance(view.keys, LateKeys) and not in_file
         header["keys"] = "ask" if late else _texts(view.keys, buffers)
-    if not reasons:
-        _tell_what_can_be_asked(view, header)
-    text = json.dumps(header, allow_nan=False).encode()
-    text += b" " * (-(4 + len(text)) % 8)
-    body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
-    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
 
 
 def keys(view: View) -> bytes:
@@ -166,10 +168,6 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
     return {"local_weight": mixing.local_weight, "room": ALLOWANCE if mixing.veto else None}
-
-
-def pair(values: NDArray[np.float64]) -> tuple[float, float]:
-    return float(values[0]), float(values[1])
 
 
 def _extent(
@@ -262,6 +260,24 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
     return PictureItems(kind="picture", embedded=embedded)
 
 
+def noteworthy_rows(view: View, most: int) -> NDArray[np.intp]:
+    """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
+
+    The others are evenly spaced.
+    """
+    n = len(view)
+    if n <= most:
+        return np.arange(n)
+    each = max(1, most // (4 * (len(RANKED_AT) + 1)))
+    ranked = [np.argsort(view.mixing.mixed(view.units, t)) for t in RANKED_AT]
+    ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
+    ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:each], order[::-1][:each])]
+    chosen = np.unique(np.concatenate(ends))
+    spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
+    every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
+    return np.sort(np.concatenate([chosen, spaced[::every]])[:most])
+
+
 def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | None:
     """Return the file of a row's picture, or None if it is missing or cannot be read."""
     picture = view.items.full if full and view.items.full is not None else view.items.picture
@@ -271,58 +287,30 @@ def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | Non
         return None
 
 
-def _explain(view: View, buffers: Buffers, header: Header) -> None:
-    """Store all contributions of rows that are painted, and the strongest ones of others."""
-    painted = _painted_rows(view)
-    if len(painted):
-        header["heat"] = _heat(view, painted, buffers)
+def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
+    """Store why the rows that a reader is most likely to ask about score as they do, and what lies near them.
+
+    Pixels or moments are painted, and near rows are told, of as many as a file has room and its maker time for.
+    """
+    height, width = view.heat_shape or (0, 0)
+    painted = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
     others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED), painted)
-    if len(others):
-        header["reasons"] = _reasons(view, others, buffers)
+    answers: dict[int, Why] = {}
+    for rows, is_painted in ((painted, True), (others, False)):
+        if len(rows):
+            answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
+    if view.neighbours is not None:
+        compared = noteworthy_rows(view, max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view))))
+        for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
+            answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
+    told = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
+    return {"rows": buffers.add(np.array(sorted(answers), dtype=np.uint32)), "answers": _texts(told, buffers)}
 
 
-def _painted_rows(view: View) -> NDArray[np.intp]:
-    """Return the rows whose pixels or moments are stored: as many as fit, none if rows are not pictures or series."""
-    if (shape := view.heat_shape) is None:
-        return np.empty(0, dtype=np.intp)
-    return noteworthy_rows(view, max(1, min(MOST_EXPLAINED, HEAT_BYTES // (8 * shape[0] * shape[1]))))
-
-
-def _reasons(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedReasons:
-    """Store the strongest contributions of these rows."""
-    assert view.reasons is not None
-    why = view.reasons(rows)
-    which = why.strongest(view.mixing)  # (k, top)
-    values = np.take_along_axis(why.parts, which[:, None], axis=2).swapaxes(1, 2)  # (k, top, 2)
-    stored: EmbeddedReasons = {
-        "rows": buffers.add(rows.astype(np.uint32)),
-        "features": buffers.add(which.astype(np.uint16)),
-        "values": buffers.add(values.astype(np.float32)),  # none is off by more than 1e-7 of itself
-        "typical": buffers.add(why.typical),
-    }
-    if why.usual is not None:
-        told = [kind[j] for kind, those in zip(why.usual, which.tolist(), strict=True) for j in those]
-        stored["usual"] = _texts(told, buffers)
-    return stored
-
-
-def _neighbours(view: View, buffers: Buffers) -> EmbeddedNeighbours:
-    assert view.neighbours is not None
-    rows = noteworthy_rows(view, max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view))))
-    near = view.neighbours(rows)
-    return {"rows": buffers.add(rows.astype(np.uint32)), "near": buffers.add(near.astype(np.uint32))}
-
-
-def _heat(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedHeat:
-    """Store what the pixels or moments of these rows contribute."""
-    shape = view.heat_shape
-    assert shape is not None
-    assert view.reasons is not None
-    found = view.reasons(rows)
-    return {
-        "rows": buffers.add(rows.astype(np.uint32)),
-        "width": shape[1],
-        "height": shape[0],
-        "values": buffers.add(found.parts.astype(np.float32)),
-        "typical": buffers.add(found.typical),
-    }
+def _rounded(value: object, digits: int = DIGITS) -> object:
+    """Return a value with all numbers in it to so many digits, those that are painted to fewer."""
+    if isinstance(value, dict):
+        return {name: _rounded(part, HEAT_DIGITS if name == "heat" else digits) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part, digits) for part in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value

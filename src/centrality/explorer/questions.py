@@ -1,42 +1,79 @@
-"""Answer what a page asks about one row, or of the model behind it, in the form that the page reads."""
+"""Answer what a page asks of a view and the model behind it; a server and a notebook are asked the same."""
+
+from collections.abc import Callable
+from typing import NotRequired, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality.explorer.explained import Explained
 from centrality.explorer.header import Reason, WhatIf, Why, Words
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.live import Changes
-from centrality.explorer.payload import pair
+from centrality.explorer.selection import selection_csv
 from centrality.explorer.view import View
 from centrality.scores.mixing import one_t
 
 
+class Question(TypedDict):
+    """Hold a question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
+
+    ask: str
+    row: NotRequired[int]
+    given: NotRequired[object]
+
+
+def answered(view: View, question: object) -> object:
+    """Return the answer to a `Question`, as JSON can hold it; raise if it is none, or has no answer."""
+    asked = question if isinstance(question, dict) else {}
+    answer, row = ANSWERS.get(str(asked.get("ask"))), asked.get("row", 0)
+    if answer is None or type(row) is not int or not 0 <= row < len(view):
+        raise InputError(f"A question about one of {len(view):,} rows was wanted, got {str(question)[:100]!r}.")
+    return answer(view, row, asked.get("given"))
+
+
 def why(view: View, row: int) -> Why:
-    """Return the reasons for one row's score, and the rows near it, in the form that the page reads."""
-    answer: Why = {"reasons": [], "typical": (0.0, 0.0), "near": []}
+    """Return the reasons for one row's score, and the rows near it."""
     chosen = np.array([row])
+    [answer] = reasons_why(view, chosen, painted=True)
     if view.neighbours is not None:
         answer["near"] = view.neighbours(chosen)[0].tolist()
-    if view.reasons is not None:
-        found = view.reasons(chosen)
-        answer["reasons"], answer["typical"] = _strongest_named(view, found), pair(found.typical[0])
-        if (shape := view.heat_shape) is not None:
-            answer["heat"] = {"width": shape[1], "height": shape[0], "values": found.parts[0].ravel().tolist()}
     return answer
 
 
-def _strongest_named(view: View, found: Explained) -> list[Reason]:
-    """Return the strongest contributions of the first of these rows, with the names of their features."""
-    of_global, of_local = found.parts[0].tolist()
-    which = found.strongest(view.mixing)[0]
-    reasons: list[Reason] = [
-        {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which.tolist()
-    ]
-    if found.usual is not None:
-        for reason, j in zip(reasons, which.tolist(), strict=True):
-            reason["usual"] = found.usual[0][j]
-    return reasons
+def reasons_why(view: View, rows: NDArray[np.intp], *, painted: bool) -> list[Why]:
+    """Return the reasons for these rows' scores; with `painted`, also of each pixel or moment, if they have those."""
+    answers: list[Why] = [{"reasons": [], "typical": (0.0, 0.0), "near": []} for _ in rows]
+    if view.reasons is None:
+        return answers
+    found, shape = view.reasons(rows), view.heat_shape
+    named = _strongest_named(view, found)
+    for answer, reasons, typical, parts in zip(answers, named, found.typical, found.parts, strict=True):
+        answer["reasons"], answer["typical"] = reasons, pair(typical)
+        if painted and shape is not None:
+            answer["heat"] = {"width": shape[1], "height": shape[0], "values": parts.ravel().tolist()}
+    return answers
+
+
+def pair(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return two numbers of an array as plain ones."""
+    return float(values[0]), float(values[1])
+
+
+def _strongest_named(view: View, found: Explained) -> list[list[Reason]]:
+    """Return the strongest contributions to each row's units, with the names of their features."""
+    named: list[list[Reason]] = []
+    for k, which in enumerate(found.strongest(view.mixing).tolist()):
+        of_global, of_local = found.parts[k].tolist()
+        reasons: list[Reason] = [
+            {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which
+        ]
+        if found.usual is not None:
+            for reason, j in zip(reasons, which, strict=True):
+                reason["usual"] = found.usual[k][j]
+        named.append(reasons)
+    return named
 
 
 def what_if(view: View, row: int, changes: object) -> WhatIf:
@@ -46,7 +83,7 @@ def what_if(view: View, row: int, changes: object) -> WhatIf:
     units, found = view.live.what_if(row, changes)
     if found is None:
         return {"units": pair(units), "reasons": [], "typical": (0.0, 0.0)}
-    return {"units": pair(units), "reasons": _strongest_named(view, found), "typical": pair(found.typical[0])}
+    return {"units": pair(units), "reasons": _strongest_named(view, found)[0], "typical": pair(found.typical[0])}
 
 
 def way(view: View, row: int, t: object) -> list[Changes]:
@@ -80,3 +117,16 @@ def jobs(view: View) -> Jobs:
     if view.jobs is None:
         raise InputError("There is no model behind this page: it can learn, pick and compare nothing.")
     return view.jobs
+
+
+ANSWERS: dict[str, Callable[[View, int, object], object]] = {
+    "why": lambda view, row, _: why(view, row),
+    "words": lambda view, row, _: words(view, row),
+    "texts": lambda view, row, _: whole_texts(view, row),
+    "what-if": what_if,
+    "way": way,
+    "copies": lambda view, row, _: jobs(view).copies_of(row),
+    "review": lambda view, _, given: jobs(view).review(given),
+    "pick": lambda view, _, given: jobs(view).pick(given),
+    "selection": lambda view, _, given: selection_csv(view, given),
+}

@@ -1,14 +1,12 @@
 """Write selected rows as a CSV file, with their scores and their cells unchanged."""
 
 import io
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from centrality._checks import InputError
 from centrality.explorer.columns import Column
+from centrality.explorer.jobs import named, rows_named
 from centrality.explorer.row_keys import cell_texts
 from centrality.explorer.view import View
 from centrality.scores.mixing import one_t
@@ -18,9 +16,10 @@ EXACT_IN_FLOAT64 = 2**53  # whole numbers beyond it do not fit
 MOST_TEXT = 20_000_000  # characters of a column of long texts that a page gets whole, to search in
 
 
-def selection_csv(view: View, wanted: Any) -> bytes:
+def selection_csv(view: View, given: object) -> str:
     """Return the rows of {"rows": [...], "t": ...} as a CSV file, from the rows that the model was given."""
-    rows, t = _checked(view, wanted)
+    wanted = named(given)
+    rows, t = rows_named(wanted, "rows", len(view)), one_t(wanted.get("t"))
     held = pa.table({}) if view.cells is None else view.cells(rows)
     scores = {
         "row": view.rows[rows],
@@ -34,20 +33,12 @@ def selection_csv(view: View, wanted: Any) -> bytes:
         table = table.append_column(name, held[name])
     file = io.BytesIO()
     CsvSink(file, table.schema).write(table)
-    return file.getvalue()
+    return file.getvalue().decode()
 
 
 def score_name(view: View, t: float) -> str:
     """Return the name of the scores at t: with t in per cent, unless it is the model's own."""
     return "centrality" if t == view.t else f"centrality_t{100 * t:g}".replace(".", "_")
-
-
-def _checked(view: View, wanted: Any) -> tuple[NDArray[np.intp], float]:
-    """Return the rows and t of a page's request; raise if they are invalid."""
-    rows = wanted.get("rows") if isinstance(wanted, dict) else None
-    if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(view) for row in rows):
-        raise InputError(f"The numbers of rows to save were wanted, got {str(wanted)[:100]!r}.")
-    return np.array(rows, dtype=np.intp), one_t(wanted.get("t"))
 
 
 def exact_cells(view: View, *, in_file: bool) -> list[Column]:

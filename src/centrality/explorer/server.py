@@ -9,7 +9,6 @@ after a while, and earlier when others come, because it occupies a thread.
 """
 
 import gzip
-import ipaddress
 import secrets
 import socket
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from centrality._hosts import is_own
 from centrality.explorer import page
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ HEADERS = {
 Answer = tuple[int, str, bytes]  # status, content type, body
 MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
-MOST_SAID = 100_000_000  # bytes of marks, or of the numbers of selected rows
-OF_MANY_ROWS = ("/marks", "/marks-file", "/selection", "/review", "/pick")
-MOST_VALUES = 1_000_000  # bytes of the values that a row is to have
+MOST_SAID = 100_000_000  # bytes that a page may send: marks, or the numbers of selected rows
 MOST_DIGITS = 9  # of a row's number
 PACKED, FEW = ("text/", "application/json"), 2000  # kinds of answers that are sent compressed, beyond so many bytes
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
@@ -64,6 +62,7 @@ class Explorer(ThreadingHTTPServer):
         marks_file: Path | None = None,
     ) -> None:
         self.host, self.token, self.title = host, secrets.token_urlsafe(24), title
+        self.names = frozenset({host.lower(), socket.gethostname().lower()})
         self._answers: Future[Answers] = Future()
         if view is not None:
             self.title = view.title
@@ -122,14 +121,6 @@ class Explorer(ThreadingHTTPServer):
             self.host, f"[{self.host}]" if ":" in self.host else self.host
         )
         return f"http://{name}:{self.server_port}/?token={self.token}"
-
-    def is_own_name(self, name: str) -> bool:
-        """Say whether this is one of the server's own names; a bare address is, as DNS cannot redirect it."""
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return name.lower() in {"localhost", self.host.lower(), socket.gethostname().lower()}
-        return True
 
     def show(self, view: "View", marks_file: Path | None = None) -> None:
         """Show this view: answer the questions that wait for it, and all that come."""
@@ -194,23 +185,20 @@ class Handler(BaseHTTPRequestHandler):
     def _put(self) -> Answer:
         length = self.headers.get("Content-Length", "")
         from_here = self.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
-        path = urlsplit(self.path).path
         if not from_here:
             return NOT_HERE
-        most = MOST_SAID if path in OF_MANY_ROWS else MOST_VALUES
-        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= most):
+        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= MOST_SAID):
             return 413, "text/plain", b"This is too long, or its length is not said."
-        body = self.rfile.read(int(length))
-        return self.server.take(path, body)
+        return self.server.take(urlsplit(self.path).path, self.rfile.read(int(length)))
 
     def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
         """Return the refusal, if this client may not ask; the first visit exchanges the token for a cookie."""
         try:
             address = urlsplit(self.path)
-            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         except ValueError:  # half an address in brackets
             return 400, "text/plain", b"This is no address."
-        if not self.server.is_own_name(host):
+        host = self.headers.get("Host", "").encode("latin-1", "replace")
+        if not host or not is_own(host, self.server.names):
             return 403, "text/plain", b"This name is not one of this machine's: use localhost."
         token = parse_qs(address.query).get("token", [""])[0]
         if token and secrets.compare_digest(token.encode(), self.server.token.encode()):

@@ -1,6 +1,6 @@
 """Compute all that the page shows, as plain values: each row's position, its two units, and its cells."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, cast
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._checks import InputError
-from centrality._estimator import ModelRows
+from centrality._estimator import CheckedRows, ModelRows
 from centrality.explorer.columns import Column, columns_of
 from centrality.explorer.explained import Explained, explained
 from centrality.explorer.items import Items, items_of
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.layout import Later, laid_out, vectors_to_map
-from centrality.explorer.live import Live, Source, source_of_frame, source_of_items
+from centrality.explorer.live import EditableRows, Live, editable_frame, editable_items
 from centrality.explorer.neighbours import Neighbours, neighbours_of
 from centrality.explorer.row_keys import LateKeys, fingerprints, row_keys
 from centrality.model.blocks import over_vectors
@@ -36,8 +36,6 @@ KEYS_AT_ONCE = 50_000  # rows; of more, the page gets keys after its first pictu
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
 MOST_GUILTY = 50  # odd rows that are used to find the features that make rows odd
 
-ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
-Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
 Cells: TypeAlias = Callable[[NDArray[np.intp]], pa.Table]
 WholeTexts: TypeAlias = Callable[[int], dict[str, str]]  # a row's texts by column, as long as they are
 Reasons: TypeAlias = Callable[[NDArray[np.intp]], Explained]  # of k rows of a view
@@ -108,13 +106,27 @@ class View:
 class ScoredRows:
     """Hold the data as the model reads it, with its scores."""
 
-    vectors: Vectors  # what the model scored
+    vectors: CheckedRows  # what the model scored
     units: NDArray[np.float64]  # (n, 2)
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     table: pa.Table  # what each holds
     items: Items  # what each looks like
     is_table: bool  # that is all a row is; else its vector says more
-    source: Source | None  # what the model reads of each
+    editable: EditableRows | None  # what the model reads of each, if a reader can type it
+
+    def take(self, rows: NDArray[np.intp]) -> "ScoredRows":
+        """Return these rows only."""
+        if len(rows) == len(self.units):
+            return self
+        return replace(
+            self,
+            vectors=self.vectors[rows],
+            units=self.units[rows],
+            rows=self.rows[rows],
+            table=self.table.take(rows),
+            items=self.items.take(rows),
+            editable=None if self.editable is None else self.editable.of(rows),
+        )
 
 
 class ViewOptions(TypedDict, total=False):
@@ -135,7 +147,7 @@ class ViewOptions(TypedDict, total=False):
 
 def view_of(
     model: CentralityModel,
-    X: ModelInput,
+    X: ModelRows,
     *,
     items: Collection[object] | None = None,
     columns: Collection[str] | None = None,
@@ -163,32 +175,29 @@ def view_of(
     soon : lay rows out by PCA where UMAP would be waited for; `later` of the view then makes the better map.
     kept_map : a file in which UMAP's map is kept, and from which it comes if the rows are the same.
     """
-    scored, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
-    others = None if against is None else _units_against(against, X, len(scored.units))
-    if (n := len(scored.units)) > MOST_ROWS:
+    everything, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
+    others = None if against is None else _units_against(against, X, len(everything.units))
+    if (n := len(everything.units)) > MOST_ROWS:
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
-    scores = scored.units if others is None else np.column_stack([scored.units, others])
+    scores = everything.units if others is None else np.column_stack([everything.units, others])
     known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
-    shown_items, shown_table = _items_to_show(scored, items), _table_to_show(scored, columns, items)
-    if len(known) < n:
-        shown_items = shown_items.take(known)
-    shown_columns = _columns(_taken(shown_table, known), shown_items)
+    scored, shown_items = everything.take(known), _items_to_show(everything, items)
+    shown_items = shown_items if len(known) == n else shown_items.take(known)
+    shown_table = _taken(_table_to_show(everything, columns, items), known)
+    shown_columns = _columns(shown_table, shown_items)
     vectors = vectors_to_map(model, scored.vectors)
-    vectors = vectors if len(known) == n else vectors[known]
     where = on[known] if isinstance(on, np.ndarray) and len(on) == n else on
-    layout = laid_out(
-        vectors, _taken(scored.table, known), where, random_state, progress=progress, soon=soon, kept=kept_map
-    )
+    layout = laid_out(vectors, scored.table, where, random_state, progress=progress, soon=soon, kept=kept_map)
     if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
-    features, reasons, guilty = _reasons(model, scored, known)
-    calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units[known], float(model.t))
+    features, reasons, guilty = _reasons(model, scored)
+    calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units, float(model.t))
     return View(
         title=title or "Centrality",
         axes=layout.axes,
         points=layout.points,
-        units=scored.units[known],
-        rows=scored.rows[known],
+        units=scored.units,
+        rows=scored.rows,
         t=float(model.t),
         mixing=mixing,
         columns=shown_columns,
@@ -201,15 +210,15 @@ def view_of(
         guilty=guilty,
         colour=colour,
         neighbours=neighbours_of(vectors, centrality),
-        live=_live(model, scored, known, shown_columns),
-        whole_texts=_whole_texts(shown_columns, shown_items, shown_table, known),
+        live=_live(model, scored, shown_columns),
+        whole_texts=_whole_texts(shown_columns, shown_items, shown_table),
         against=None
         if against is None or others is None
         else Against(against_name, others[known], against.fitted_.calibration.mixing),
-        keys=_keys(scored, key, known),
-        cells=lambda chosen: _taken(shown_table, known[chosen]),
+        keys=_keys(everything, key, known),
+        cells=lambda chosen: _taken(shown_table, chosen),
         later=layout.later,
-        jobs=_jobs(model, scored, known, shown_columns),
+        jobs=_jobs(model, scored, shown_columns),
         given=tuple(reader_of(model).given()),
     )
 
@@ -219,7 +228,7 @@ def _taken(table: pa.Table, rows: NDArray[np.intp]) -> pa.Table:
     return table if np.array_equal(rows, np.arange(table.num_rows)) else table.take(rows)
 
 
-def _units_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.float64]:  # (n, 2)
+def _units_against(model: CentralityModel, X: ModelRows, n: int) -> NDArray[np.float64]:  # (n, 2)
     """Return another model's units of the rows; raise if it reads a different number of rows."""
     units = _scored(model, X, progress=False).units
     if len(units) != n:
@@ -245,17 +254,13 @@ def _keys_now(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -
     return keys if len(known) == len(keys) else tuple(keys[row] for row in known)
 
 
-def _live(
-    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]
-) -> Live | None:
+def _live(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Live | None:
     """Return the object that scores these rows with other values, if a shown column can be changed."""
-    if scored.source is None:
-        return None
-    live = Live(model, scored.source.of(known), columns)
-    return live if live.columns else None
+    live = None if scored.editable is None else Live(model, scored.editable, columns)
+    return live if live is not None and live.columns else None
 
 
-def _jobs(model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]) -> Jobs:
+def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Jobs:
     """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
     kind, whole, table = reader_of(model).reading().kind, scored.items.whole, scored.table
     by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
@@ -266,19 +271,17 @@ def _jobs(model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], c
         return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
 
     codes = {column.name: column.values for column in columns if column.kind == "category"}
-    return Jobs(model, scored.vectors, known, compared, by_cells, codes)
+    return Jobs(model, scored.vectors, compared, by_cells, codes)
 
 
-def _whole_texts(
-    columns: tuple[Column, ...], items: Items, table: pa.Table, known: NDArray[np.intp]
-) -> WholeTexts | None:
+def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> WholeTexts | None:
     """Return a function that gives a row's texts uncut; None if there are no texts."""
     names = [column.name for column in columns if column.kind == "text"]
     if not names:
         return None
 
     def texts(row: int) -> dict[str, str]:
-        held = {name: table[name][int(known[row])].as_py() for name in names if name in table.column_names}
+        held = {name: table[name][row].as_py() for name in names if name in table.column_names}
         own = {items.column: items.whole(row)} if items.whole is not None else {}
         return {name: "" if text is None else str(text) for name, text in {**held, **own}.items()}
 
@@ -320,21 +323,21 @@ def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Item
     return items_of(items, len(scored.units))
 
 
-def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredRows:
+def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRows:
     """Read and score the rows of X, once."""
     reader, table = reader_of(model), as_arrow(X) if is_frame(X) else None
     reading = reader.reading()
     is_table = table is not None or reading.kind == "table"
     if table is None:
         vectors = reader.vectors(X)
-        source = source_of_items(model, X, vectors)
+        editable = editable_items(model, X, vectors)
     else:
         adapter = Adapter(model, table.column_names)
         vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
         adapter.report()
-        source = source_of_frame(model, X) if reading.kind in EDITABLE else None
+        editable = editable_frame(model, X) if reading.kind in EDITABLE else None
     units = over_vectors(vectors, model.fitted_.units)
-    length = len(table) if table is not None else len(X) if reading.one_series else len(units)
+    length = len(table) if table is not None else len(cast("Sized", X)) if reading.one_series else len(units)
     rows, items = reader.rows_of(length), Items()
     if (shown := reader.shown(X)) is not None:
         items = items_of(shown, len(units))
@@ -343,10 +346,10 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
-    return ScoredRows(vectors, units, rows, table, items, is_table, source)
+    return ScoredRows(vectors, units, rows, table, items, is_table, editable)
 
 
-def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:
+def _table_of(model: CentralityModel, X: ModelRows, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
     """Return the values of rows that came without a table, as a table."""
     kind = reader_of(model).reading().kind
     if kind == "table":
@@ -357,9 +360,7 @@ def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDA
     return as_arrow(dense(held[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
-def _reasons(
-    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp]
-) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
+def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
     """Return the names of features, a function for their contributions, and those that make odd rows odd.
 
     Where the numbers of a vector have no names, there are none.
@@ -368,11 +369,11 @@ def _reasons(
     if features is None:
         return (), None, ()
     t, names = float(model.t), tuple(map(str, features.names))
-    odd = known[_lowest(model.fitted_.calibration.mixing.mixed(scored.units[known], t), MOST_GUILTY)]
+    odd = _lowest(model.fitted_.calibration.mixing.mixed(scored.units, t), MOST_GUILTY)
     parts = reader_of(model).by_feature(over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t)))
     taken = parts.clip(max=0).mean(0)  # (features,)
     guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
-    return names, lambda rows: explained(model, scored.vectors[known[rows]]), guilty
+    return names, lambda rows: explained(model, scored.vectors[rows]), guilty
 
 
 def _lowest(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:

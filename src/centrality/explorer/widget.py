@@ -2,38 +2,31 @@
 
 import base64
 import os
-from collections.abc import Callable
-from typing import Any, NotRequired, TypedDict, Unpack, cast
+from typing import Any, NotRequired, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality._estimator import ModelRows
 from centrality._optional import optional
 from centrality.explorer import marks, page, payload, questions
 from centrality.explorer.again import explored
 from centrality.explorer.header import Change, Mark, Renewed
 from centrality.explorer.picture import picture_of
-from centrality.explorer.selection import selection_csv
-from centrality.explorer.view import ModelInput, View, ViewOptions
+from centrality.explorer.view import View, ViewOptions
 from centrality.model.interface import CentralityModel
 
 AnyWidget: Any = optional("anywidget", "explore").AnyWidget
 traitlets: Any = optional("traitlets", "explore")
 
 
-class Question(TypedDict):
-    """Hold a question of the page: the reasons for a row's score, or its picture; the answer repeats its number.
-
-    With `ask` it is another question, of those in `_considered`, some with what is `given`.
-    """
+class Asked(questions.Question):
+    """Hold a question of the page, or the row whose picture it wants; the answer repeats the number of the question."""
 
     question: int
-    row: NotRequired[int]
     picture: NotRequired[int]
     full: NotRequired[bool]
-    ask: NotRequired[str]
-    given: NotRequired[Any]
 
 
 class Rows(traitlets.TraitType):
@@ -138,33 +131,22 @@ class Widget(AnyWidget):
         said = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
         return cast("Mark", {"key": key, "row": row, **said, "by": self.reviewer, "at": "", "version": 0})
 
-    def _answer(self, _: object, content: Question, __: object) -> None:
-        answer: dict[str, Any] = {"question": content["question"]}
-        if "picture" in content:
-            file = payload.readable_picture(self.view, int(content["picture"]), full=bool(content.get("full")))
-            self.send({**answer, "picture": file is not None}, buffers=[] if file is None else [file])
-        elif "ask" in content:
-            self.send({**answer, **self._considered(content)})
+    def _answer(self, _: object, asked: Asked, __: object) -> None:
+        number = {"question": asked["question"]}
+        if "picture" in asked:
+            file = payload.readable_picture(self.view, int(asked["picture"]), full=bool(asked.get("full")))
+            self.send({**number, "picture": file is not None}, buffers=[] if file is None else [file])
         else:
-            self.send({**answer, "why": questions.why(self.view, int(content["row"]))})
+            self.send({**number, **self._answered(asked)})
 
-    def _considered(self, content: Question) -> dict[str, Any]:
-        """Return the answer to a named question, or a message about what is wrong with it."""
-        row, given = int(content["row"]), content.get("given")
-        asked: dict[str, Callable[[], Any]] = {
-            "words": lambda: questions.words(self.view, row),
-            "texts": lambda: questions.whole_texts(self.view, row),
-            "what-if": lambda: questions.what_if(self.view, row, given),
-            "way": lambda: questions.way(self.view, row, given),
-            "kept": lambda: True,  # marks have arrived: Python is there
-            "selection": lambda: selection_csv(self.view, given).decode(),
-            "review": lambda: questions.jobs(self.view).review(given),
-            "pick": lambda: questions.jobs(self.view).pick(given),
-            "copies": lambda: questions.jobs(self.view).copies_of(row),
-            "given": lambda: self._renew(given),
-        }
+    def _answered(self, asked: Asked) -> dict[str, object]:
+        """Return the answer to a question, or a message about what is wrong with it."""
         try:
-            return {"answer": asked[content["ask"]]()}
+            if asked["ask"] == "kept":  # marks have arrived: Python is there
+                return {"answer": True}
+            if asked["ask"] == "given":
+                return {"answer": self._renew(asked.get("given"))}
+            return {"answer": questions.answered(self.view, asked)}
         except InputError as error:
             return {"wrong": str(error)}
 
@@ -183,6 +165,6 @@ class Widget(AnyWidget):
         return {**data, "image/png": base64.b64encode(picture_of(self.view, self.t)).decode()}, about
 
 
-def explore(model: CentralityModel, X: ModelInput, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
+def explore(model: CentralityModel, X: ModelRows, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
     """Return the widget for these rows; `options` are those of `view_of`."""
     return Widget(explored(model, X, **options), height=height)

@@ -33,17 +33,15 @@ from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import FirstPass, with_ends
 from centrality.network.folds import Split, split, split_off_holdout
-from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Network
-from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
 from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
-from centrality.training.comparisons import compare
+from centrality.training.dissimilarities import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
 from centrality.training.plan import Plan, Task, paper_settings
@@ -238,20 +236,14 @@ class FUSE(CentralityModel):
         if self.scaling == "auto" and context is None:
             scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X), first)
         settings = self._settings()
-        members, left_out = settings.members(X), None if parted is None else parted.left_out
+        members, left_out = settings.members(*X.shape), None if parted is None else parted.left_out
         plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off, given = self._compares_off_support(dissimilarity), None if context is None else context.given
         rows = Rows(X, scaling, rng, max_values=settings.max_values, most=most, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        start = np.random.default_rng(seed + 1)
-        network = settings.untrained(rows.width, len(plan.noise_scales), members, start)
-        if network.layout.standard and not (self.novelty or settings.by_paper) and context is None:
-            network = refined(network, rows.z, start)
-        if self.novelty and not settings.by_paper and context is None:  # a prior would find contexts odd by themselves
-            learned = rows.without(plan.left_out_by(0))
-            network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
+        network = settings.untrained(rows, plan, members, rng, np.random.default_rng(seed + 1))
         task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
         network, history = train(task, checkpoint)
         if context is None:
@@ -336,14 +328,14 @@ class FUSE(CentralityModel):
         scaling = before.scaling if before.scaling.seen is None else with_ends(before.scaling, X)
         plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
         plan = replace(plan, left_out=None if known is None else known.left_out)
-        network, history = self._taught(remembered.rows, scaling, known, plan, seed)
+        network, history = self._trained_further(remembered.rows, scaling, known, plan, seed)
         rows = remembered.rows
         kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
         trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
         self.fitted_ = replace(self._finish_fit(trained, rows, None, rng), remembered=remembered)
         return self
 
-    def _taught(
+    def _trained_further(
         self, X: CheckedRows, scaling: Scaling, known: Split | None, plan: Plan, seed: int
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""

@@ -1,17 +1,23 @@
 """Hold all settings of one fit, and compute what follows from them before training."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from centrality._checks import widths
+from centrality._checks import whole_number, widths
 from centrality._estimator import CheckedRows, share_of_outliers
 from centrality._optional import optional
-from centrality.network.folds import Split, split
+from centrality.network.folds import LEFT_OUT, Split, split
+from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, build
-from centrality.training.plan import OURS, members_for
-from centrality.training.rows import held_at_once
+from centrality.network.resolution import refined
+from centrality.training.plan import OURS, Plan
+from centrality.training.rows import Rows, held_at_once
 
+MEMBERS = 4  # networks where rows are few: measured, six detect no better
+MEMBERS_GIVEN = len(LEFT_OUT)  # given a context, where four were not measured
+ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # with fewer rows than either, rows are few
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
@@ -35,13 +41,22 @@ class Settings(dict[str, Any]):
         """Return the share of the training rows that `predict` calls outliers."""
         return share_of_outliers(self["contamination"], clean=self["novelty"])
 
-    def members(self, X: CheckedRows) -> int:
-        """Return how many networks are trained on these rows."""
-        return members_for(self, *X.shape)
+    def members(self, n: int, p: int) -> int:
+        """Return how many networks are trained on n rows of p columns.
+
+        Where rows are few, a network overfits them: several, each trained on another half, can score every row unseen.
+        Only one is trained with a user's encoder, whose copies cannot be trained together, or on clean rows, which take
+        long.
+        """
+        if self["ensemble"] != "auto":
+            return whole_number("ensemble", self["ensemble"])
+        if self.by_paper or self["novelty"] or self["encoder"] is not None or n >= max(ROWS_PER_COLUMN * p, FEW_ROWS):
+            return 1
+        return MEMBERS if self["given"] is None else MEMBERS_GIVEN
 
     def split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
         """Choose the rows that each network leaves out: different ones, unless they share a prior or sample rows."""
-        members = self.members(X)
+        members = self.members(*X.shape)
         if self.by_paper:
             return None  # the paper's schedule learns from all rows
         n, width = X.shape
@@ -67,12 +82,26 @@ class Settings(dict[str, Any]):
             members=members,
         )
 
-    def untrained(self, width: int, potentials: int, members: int, rng: np.random.Generator) -> Network:
-        """Return the networks before training, their weights drawn at random."""
-        layout = self.layout(width, potentials, members)
-        if layout.standard:
-            return build(layout, rng)
-        optional("torch", "torch")
-        from centrality.torch.networks import build_around_encoder  # brings torch
+    def untrained(
+        self, rows: Rows, plan: Plan, members: int, rng: np.random.Generator, start: np.random.Generator
+    ) -> Network:
+        """Return the networks before training: `start` draws their weights, and `rng` what else they start from.
 
-        return build_around_encoder(layout, rng)
+        That is a prior where rows are clean, and steeper features where columns are few; the paper has neither, and a
+        prior would find contexts odd by themselves.
+        """
+        layout = self.layout(rows.width, len(plan.noise_scales), members)
+        network = build(layout, start) if layout.standard else _around_encoder(layout, start)
+        if self.by_paper or self["given"] is not None:
+            return network
+        if self["novelty"]:
+            learned = rows.without(plan.left_out_by(0))
+            return replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
+        return refined(network, rows.z, start) if layout.standard else network
+
+
+def _around_encoder(layout: Layout, rng: np.random.Generator) -> Network:
+    optional("torch", "torch")
+    from centrality.torch.networks import build_around_encoder  # brings torch
+
+    return build_around_encoder(layout, rng)

@@ -138,7 +138,7 @@ class Field:
         return self.calibration.raw(outputs.reshape(members, n * s, k)).reshape(n, s, 2)
 
 
-def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)
+def low_heads(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)
     """Say which of a row's heads lies below its bound; an empty string for a row without heads."""
     low = heads < bounds
     named = np.array(["typical", "global", "local", "both"])[low[:, 0] + 2 * low[:, 1]]

@@ -68,33 +68,33 @@ def finish_fit(
     These are the rows `judged` of X. `predict` calls a `share_of_outliers` of them outliers, or of new rows like them.
     `level_is_open`: comparisons say nothing about the level of g, which is then set to 0 at the median row.
     """
-    scored = _score(trained, X, judged, calibration, clean=clean, level_is_open=level_is_open)
-    mixing, split = scored.calibration.mixing, trained.split
-    about = mixing, scored.new if of_new_rows else scored.own, share_of_outliers
+    found = _judge(trained, X, judged, calibration, clean=clean, level_is_open=level_is_open)
+    mixing, split = found.calibration.mixing, trained.split
+    about = mixing, found.new if of_new_rows else found.own, share_of_outliers
     return Fitted(
         network=trained.network,
-        scorer=scored.scorer,
+        scorer=found.scorer,
         device=trained.device,
         scaling=trained.scaling,
         context=trained.context,
-        kinds=scored.kinds,
-        calibration=scored.calibration,
+        kinds=found.kinds,
+        calibration=found.calibration,
         noise_scale=trained.noise_scale,
         halves=split is not None and split.apart,
-        offset=_offset(*about, t),
+        offset=float(_offsets(*about, [t])[0]),
         offset_at_t=float(t),
-        offsets=np.array([_offset(*about, at) for at in np.linspace(0, 1, OFFSET_STEPS + 1)]),
+        offsets=_offsets(*about, np.linspace(0, 1, OFFSET_STEPS + 1).tolist()),
         history=trained.history,
         remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        inliers=None if split is None else Inliers.of(scored.new, "auto", mixing, judged),
-        training_scores=TrainingScores.of(mixing.squeeze(scored.new), columns=trained.columns()),
-        typical=scored.typical_points(t, trained.scaling),
+        inliers=None if split is None else Inliers.of(found.new, "auto", mixing, judged),
+        training_scores=TrainingScores.of(mixing.squeeze(found.new), columns=trained.columns()),
+        typical=found.typical_points(t, trained.scaling),
     )
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _Judged:
     """Hold the rows judged, the calibration that they have set, and their units."""
 
     scorer: NetworkScorer
@@ -112,9 +112,9 @@ class _Scored:
         return typical_points(self.rows, scores, local, Field(self.scorer, soft, reach=1.0), scaling)
 
 
-def _score(
+def _judge(
     trained: Trained, X: CheckedRows, judged: NDArray[np.intp], kind: str, *, clean: bool, level_is_open: bool
-) -> _Scored:
+) -> _Judged:
     """Score the rows judged, and calibrate the scores by those of networks not trained on the row."""
     rows, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
     outputs = _outputs(trained, scorer, rows)
@@ -130,7 +130,7 @@ def _score(
             trained, X, judged, new, lambda rows: fixed.units(fixed.raw(_outputs(trained, scorer, rows)))
         )
         own = kinds(own, dense(rows))
-    return _Scored(scorer, rows, fixed, kinds, raw, own, new)
+    return _Judged(scorer, rows, fixed, kinds, raw, own, new)
 
 
 def _kinds(
@@ -215,9 +215,10 @@ def _require_finite(outputs: Matrix) -> None:
         )
 
 
-def _offset(mixing: Mixing, units: Matrix, share: float, t: float) -> float:
-    """Estimate the score at t below which this share of new rows with such units lies."""
-    return float(np.quantile(mixing.mixed(units, float(t)), share, method="weibull"))
+def _offsets(mixing: Mixing, units: Matrix, share: float, dial: Sequence[float]) -> Matrix:
+    """Estimate for each t of the dial the score below which this share of new rows with such units lies."""
+    along_dial = np.stack([mixing.mixed(units, float(t)) for t in dial])
+    return np.asarray(np.quantile(along_dial, share, axis=-1, method="weibull"))
 
 
 def with_report(

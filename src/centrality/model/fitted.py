@@ -189,10 +189,13 @@ class Fitted(Value):
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = self.calibration.units(self.raw(rows))
+        units = in_blocks(self.scorer, self.scaling, rows, self._units_of)
         if self.kinds is not None:
             units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
+
+    def _units_of(self, outputs: Outputs) -> Matrix:  # (members, n, 1 + k) -> (n, 2)
+        return self.calibration.units(self.calibration.raw(outputs))
 
     def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
         return units if self.kinds is None else self.kinds(units, dense(rows))

@@ -19,7 +19,7 @@ from centrality._checks import InputError, generator, whole_number
 from centrality._estimator import CentralityEstimator, Dissimilarity, ModelRows
 from centrality.model.blocks import over_vectors
 from centrality.model.correcting import corrections
-from centrality.model.explanations import kinds
+from centrality.model.explanations import low_heads
 from centrality.model.fitted import Fitted
 from centrality.model.fitted_attributes import FittedAttributes
 from centrality.model.output_frames import frames_when_asked
@@ -285,7 +285,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         A head finds a row odd if it is below its `low` quantile on typical rows: those of `calibrate` or `holdout`, if
         there are any, else the training rows.
         """
-        return kinds(self.heads(X), self.fitted_.bounds(low))
+        return low_heads(self.heads(X), self.fitted_.bounds(low))
 
     def toward_center(self, X: ModelRows, steps: int = 20, t: float | None = None) -> Matrix:
         """Return a path from each row towards typical ones, on which centrality never falls: (n, steps + 1, p).
@@ -364,7 +364,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return over_vectors(vectors, lambda rows: work(self.fitted_, rows, *given))
 
     def _scored(self, X: ModelRows, work: Callable[..., Matrix], *given: object) -> Matrix:
-        """Return the same; a model whose rows may lie on a GPU overrides this."""
+        """Return what `_of` does; a model overrides this to score rows on the GPU where they lie."""
         return self._of(X, work, *given)
 
     def _baseline(self, baseline: ModelRows) -> Matrix:

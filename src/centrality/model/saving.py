@@ -1,11 +1,11 @@
 """Turn a fitted model into a header and arrays, and back; `model_file` puts these into a file.
 
 A ValueError says what does not fit. The arrays of a context model stand under `CONTEXT`, and its scaling with them, in
-place of the model's own: a reader that knows no context must fail.
+place of the model's own: a reader that knows no context must fail. Those of kinds stand under `KINDS` within these.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
 
 COLUMNS = ("values", "below", "upto", "products", "spreads")  # of the training rows
-CONTEXT, KINDS = "context.", "kinds."  # how the names of a context's arrays begin; and, after that, those of kinds
+CONTEXT, KINDS = "context.", "kinds."  # how names of arrays begin
 PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen", "reach")  # arrays of a context
 LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond, squares overflow
 QUANTILES = ("potentials", "members", "ends", "halves")  # of a calibration
@@ -81,37 +81,86 @@ def _scaling_parts(scaling: Scaling) -> Arrays:
     return {f"scaling.{name}": array for name, array in scaling.parts().items() if array is not None}
 
 
+@dataclass(frozen=True)
+class _Section:
+    """Hold a file's arrays, of which those whose names begin with a mark are taken out and checked."""
+
+    arrays: Arrays
+    mark: str = ""
+
+    def under(self, mark: str) -> "_Section":
+        """Return the section of the names that go on with this mark."""
+        return _Section(self.arrays, self.mark + mark)
+
+    def __contains__(self, name: str) -> bool:
+        return self.mark + name in self.arrays
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[self.mark + name]
+
+    def names(self) -> list[str]:
+        """Return the names of this section, without its mark."""
+        return [name.removeprefix(self.mark) for name in self.arrays if name.startswith(self.mark)]
+
+    def numbers(self, name: str, shape: tuple[int, ...], kind: type = np.float64) -> NDArray[Any]:
+        """Return an array of finite numbers of this shape and kind; raise if it is another."""
+        array = self[name]
+        fits = array.shape == shape and array.dtype == kind and np.isfinite(array).all()
+        wanted = f"finite {np.dtype(kind)} numbers of shape {shape}"
+        self.require(fits, f"{name} must hold {wanted}, got {array.dtype} {array.shape}")
+        return array
+
+    def bounded(self, name: str, shape: tuple[int, ...], kind: type = np.float64) -> NDArray[Any]:
+        """Return the same of numbers that are no larger than those of a context can be; there is one at least."""
+        array = self.numbers(name, shape, kind)
+        fits = array.size > 0 and float(np.abs(array).max()) <= LARGEST
+        self.require(fits, f"{name} must hold numbers up to {LARGEST:g}")
+        return array
+
+    def whole(self, name: str, shape: tuple[int, ...], below: int, kind: type) -> NDArray[Any]:
+        """Return an array of whole numbers from 0 to one less than `below`; raise if it is another."""
+        array = self[name]
+        fits = (
+            array.shape == shape and array.dtype == kind and array.size > 0 and 0 <= array.min() <= array.max() < below
+        )
+        self.require(fits, f"{name} must hold whole numbers from 0 to {below - 1} in shape {shape}")
+        return array
+
+    def require(self, holds: object, wanted: str) -> None:
+        """Raise an error that begins with the section's mark unless this holds."""
+        if not holds:
+            raise InputError(f"{self.mark}{wanted}.")
+
+
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> Fitted:
     """Return the fitted model made of these parts, the inverse of `parts_of`; raise a ValueError if they do not fit."""
     require_ranges(header, arrays, calibration)
     names, p = header["feature_names"], layout.width
     if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
         raise InputError(f"feature_names must name {p} columns.")
-    network = _network(arrays, layout)
-    in_context = f"{CONTEXT}given" in arrays
-    scaling = _scaling(arrays, p, CONTEXT if in_context else "")
-    context = _context(arrays, scaling, p) if in_context else None
+    network, own = _network(arrays, layout), _Section(arrays)
+    context = _context(own.under(CONTEXT), p) if f"{CONTEXT}given" in own else None
     return Fitted(
         network=network,
         scorer=scorer_for(network, device),
         device=device,
         halves=bool(header["halves"]),
-        scaling=Scaling.none(p) if in_context else scaling,
+        scaling=_scaling(own, p) if context is None else Scaling.none(p),
         context=context,
-        kinds=None if context is None else _kinds(arrays, context),
-        calibration=_calibration(header, arrays, calibration, layout),
+        kinds=None if context is None else _kinds(own.under(CONTEXT + KINDS), context),
+        calibration=_calibration(header, own.under("calibration."), calibration, layout),
         noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
         remembered=RememberedRows(None, None, int(header["rows_seen"])),
         names=None if names is None else tuple(names),
-        inliers=_inliers(header, arrays),
-        training_scores=_training_scores(header, arrays, p),
-        typical=_shaped(arrays, "typical", (max(len(arrays["typical"]), 1), p)),
+        inliers=_inliers(header, own.under("conformal.")),
+        training_scores=_training_scores(header, own, p),
+        typical=own.numbers("typical", (max(len(own["typical"]), 1), p)),
         report=Report(**header["report"]),
         offset_at_t=float(header["offset_at_t"]),
-        offsets=_shaped(arrays, "offsets", (OFFSET_STEPS + 1,)) if "offsets" in arrays else None,
-        refinement=_refinement(arrays, p),
+        offsets=own.numbers("offsets", (OFFSET_STEPS + 1,)) if "offsets" in own else None,
+        refinement=_refinement(own.under("refinement."), p),
     )
 
 
@@ -129,74 +178,58 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     return network
 
 
-def _calibration(header: Header, arrays: Arrays, kind: str, layout: Layout) -> Calibration:
+def _calibration(header: Header, own: _Section, kind: str, layout: Layout) -> Calibration:
     pair = (2, 2)
     shapes = ((layout.members, layout.potentials, 2), (layout.members, *pair), pair, pair)
-    named = zip(QUANTILES, shapes, strict=True)
-    quantiles = {name: _shaped(arrays, f"calibration.{name}", shape) for name, shape in named}
+    quantiles = {name: own.numbers(name, shape) for name, shape in zip(QUANTILES, shapes, strict=True)}
     return Calibration(kind, doubt=float(header["doubt"]), **quantiles, mixing=Mixing(**header["mixing"]))
 
 
-def _inliers(header: Header, arrays: Arrays) -> Inliers | None:
-    if "conformal.inliers" not in arrays:
+def _inliers(header: Header, own: _Section) -> Inliers | None:
+    if "inliers" not in own:
         return None
-    units = _shaped(arrays, "conformal.inliers", (max(len(arrays["conformal.inliers"]), 1), 2))
-    return Inliers(units, header["contamination_of_inliers"], _rows_of_inliers(header, arrays, len(units)))
+    units, rows = own.numbers("inliers", (max(len(own["inliers"]), 1), 2)), None
+    if "rows" in own:
+        count, seen = len(units), header["rows_seen"]
+        rows = own.whole("rows", (count,), seen, np.int64)
+        own.require((np.diff(rows) >= 0).all(), f"rows must name {count} of the {seen} training rows in their order")
+    return Inliers(units, header["contamination_of_inliers"], rows)
 
 
-def _rows_of_inliers(header: Header, arrays: Arrays, count: int) -> NDArray[np.int64] | None:
-    rows = arrays.get("conformal.rows")
-    if rows is None:
+def _refinement(own: _Section, p: int) -> Refinement | None:
+    if "knots" not in own:
         return None
-    fits = rows.shape == (count,) and rows.dtype == np.int64 and rows[0] >= 0 and rows[-1] < header["rows_seen"]
-    if not fits or (np.diff(rows) < 0).any():
-        raise InputError(f"conformal.rows must name {count} of the {header['rows_seen']} training rows in their order.")
-    return rows
-
-
-def _refinement(arrays: Arrays, p: int) -> Refinement | None:
-    if "refinement.knots" not in arrays:
-        return None
-    shape = (p, max(arrays["refinement.knots"].shape[-1:], default=0))
-    knots, values = (_shaped(arrays, f"refinement.{name}", shape) for name in ("knots", "values"))
-    if shape[1] < 2 or (np.diff(knots) < 0).any():
-        raise InputError("refinement.knots must rise along each column.")
+    shape = (p, max(own["knots"].shape[-1:], default=0))
+    knots, values = (own.numbers(name, shape) for name in ("knots", "values"))
+    own.require(shape[1] > 1 and (np.diff(knots) >= 0).all(), "knots must rise along each column")
     return Refinement(knots, values)
 
 
-def _scaling(arrays: Arrays, p: int, mark: str) -> Scaling:
-    heavy = arrays[f"{mark}scaling.heavy"]
-    if heavy.ndim != 1 or heavy.dtype != np.int64 or (heavy < 0).any() or (heavy >= p).any():
-        raise InputError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
+def _scaling(own: _Section, p: int) -> Scaling:
+    own = own.under("scaling.")
+    heavy = own["heavy"]
+    fits = heavy.ndim == 1 and heavy.dtype == np.int64 and (heavy >= 0).all() and (heavy < p).all()
+    own.require(fits, f"heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}")
     shapes = {"center": (p,), "weight": (p,), "shift": heavy.shape, "gain": heavy.shape}
     optional = {"shrink": (p,), "seen": (2, p), "beyond": (2, p)}
-    shapes |= {name: shape for name, shape in optional.items() if f"{mark}scaling.{name}" in arrays}
-    parts = {name: _shaped(arrays, f"{mark}scaling.{name}", shape) for name, shape in shapes.items()}
-    if "seen" in parts and (parts["seen"][0] > parts["seen"][1]).any():
-        raise InputError(
-            f"{mark}scaling.seen must hold the least and the greatest value of each column, in this order."
-        )
+    shapes |= {name: shape for name, shape in optional.items() if name in own}
+    parts = {name: own.numbers(name, shape) for name, shape in shapes.items()}
+    in_order = "seen" not in parts or (parts["seen"][0] <= parts["seen"][1]).all()
+    own.require(in_order, "seen must hold the least and the greatest value of each column, in this order")
     return Scaling(heavy=heavy, **parts)
 
 
-def _training_scores(header: Header, arrays: Arrays, p: int) -> TrainingScores:
+def _training_scores(header: Header, own: _Section, p: int) -> TrainingScores:
     """Return the summary of the training rows that the model keeps: quantiles of their scores and columns."""
-    k = arrays["training.quantiles"].shape[-1]
-    values, q = max(len(arrays["columns.values"]), 1), min(len(arrays["columns.products"]), p)
+    k, of_columns = own["training.quantiles"].shape[-1], own.under("columns.")
+    values, q = max(len(of_columns["values"]), 1), min(len(of_columns["products"]), p)
     shapes = dict.fromkeys(COLUMNS[:3], (values, p)) | dict.fromkeys(COLUMNS[3:], (q, q))
-    columns = {name: _shaped(arrays, f"columns.{name}", shape) for name, shape in shapes.items()}
+    columns = {name: of_columns.numbers(name, shape) for name, shape in shapes.items()}
     return TrainingScores(
-        _shaped(arrays, "training.quantiles", (2, k)),
+        own.numbers("training.quantiles", (2, k)),
         int(header["training_rows"]),
         TrainingColumns(**columns, rows=int(header["rows_of_columns"])),
     )
-
-
-def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    array = arrays[name]
-    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise InputError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
-    return array
 
 
 def _context_parts(context: Context, kinds: Kinds | None) -> Arrays:
@@ -221,97 +254,67 @@ def _trees_and_levels(holder: object, forests: Sequence[str], groups: Sequence[s
     return found
 
 
-def _kinds(arrays: Arrays, context: Context) -> Kinds | None:
+def _kinds(own: _Section, context: Context) -> Kinds | None:
     """Return the shifts of units within kinds; None where the file has none."""
-    own = {
-        name.removeprefix(CONTEXT + KINDS): part for name, part in arrays.items() if name.startswith(CONTEXT + KINDS)
-    }
-    if not own:
+    if not own.names():
         return None
     k, q = max(own["knots"].shape[-1:], default=0), len(context.given)
-    knots, shares = (_numbers(own, name, (2, k)) for name in ("knots", "shares"))
+    knots, shares = (own.bounded(name, (2, k)) for name in ("knots", "shares"))
     rising = k > 1 and (np.diff(knots) > 0).all() and (np.diff(shares) > 0).all()
-    _require(rising and shares.min() > 0 and shares.max() < 1, "kinds must hold knots and shares that rise")
+    own.require(rising and shares.min() > 0 and shares.max() < 1, "knots and shares must rise, shares between 0 and 1")
     levels = _all_levels(own, "levels", q, 2 * k)
-    counted = tuple(_numbers(own, f"own.{number}", (len(each.keys),)) for number, each in enumerate(levels))
-    _require(all(((each >= 0) & (each <= 1)).all() for each in counted), "kinds.own must hold shares from 0 to 1")
-    return Kinds(context.given, knots, shares, levels, counted, _forest(own, "forest", q, 2 * k))
+    counted = tuple(own.bounded(f"own.{number}", (len(each.keys),)) for number, each in enumerate(levels))
+    own.require(all(((each >= 0) & (each <= 1)).all() for each in counted), "own must hold shares from 0 to 1")
+    return Kinds(context.given, knots, shares, levels, counted, _forest(own.under("forest."), q, 2 * k))
 
 
-def _context(arrays: Arrays, scaling: Scaling, width: int) -> Context:
+def _context(own: _Section, width: int) -> Context:
     """Return the context model made of these arrays: the inverse of `_context_parts`."""
-    own = {name.removeprefix(CONTEXT): part for name, part in arrays.items() if name.startswith(CONTEXT)}
-    given = _whole(own, "given", (len(own["given"]),), width, np.int64)
-    if (np.diff(given) <= 0).any() or not 0 < len(given) < width:
-        raise InputError(f"context.given must name some of the {width} columns, each once and in order.")
+    given = own.whole("given", (len(own["given"]),), width, np.int64)
+    in_order = (np.diff(given) > 0).all() and 0 < len(given) < width
+    own.require(in_order, f"given must name some of the {width} columns, each once and in order")
     q, d = len(given), width - len(given)
-    plain = {
-        "line": (1 + q, d),
-        "line_of_spread": (1 + q, d),
-        "narrowest": (d,),
-        "range": (2, d),
-        "seen": (2, q),
-        "reach": (2, d),
-    }
-    numbers = {name: _numbers(own, name, shape) for name, shape in plain.items()}
-    _require((numbers["narrowest"] > 0).all(), "narrowest must hold numbers above 0")
+    shapes = {"line": (1 + q, d), "line_of_spread": (1 + q, d), "narrowest": (d,)}
+    shapes |= {"range": (2, d), "seen": (2, q), "reach": (2, d)}
+    numbers = {name: own.bounded(name, shape) for name, shape in shapes.items()}
+    own.require((numbers["narrowest"] > 0).all(), "narrowest must hold numbers above 0")
     for name in ("range", "seen", "reach"):
-        _require((np.diff(numbers[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
+        own.require((np.diff(numbers[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
     return Context(
         given=given,
-        scaling=scaling,
+        scaling=_scaling(own, width),
         levels=_all_levels(own, "levels", q, d),
         widths=_all_levels(own, "widths", q, d),
-        usual=_forest(own, "usual", q, d),
-        spread=_forest(own, "spread", q, d),
+        usual=_forest(own.under("usual."), q, d),
+        spread=_forest(own.under("spread."), q, d),
         **numbers,
     )
 
 
-def _all_levels(own: Arrays, name: str, q: int, d: int) -> tuple[Levels, ...]:
-    count = len({each.split(".")[1] for each in own if each.startswith(f"{name}.")})
-    return tuple(_levels(own, f"{name}.{number}", q, d) for number in range(count))
+def _all_levels(own: _Section, name: str, q: int, d: int) -> tuple[Levels, ...]:
+    count = len({each.split(".")[1] for each in own.names() if each.startswith(f"{name}.")})
+    return tuple(_levels(own.under(f"{name}.{number}."), q, d) for number in range(count))
 
 
-def _levels(own: Arrays, name: str, q: int, d: int) -> Levels:
-    columns = _whole(own, f"{name}.columns", (len(own[f"{name}.columns"]),), q, np.int64)
-    count = len(own[f"{name}.keys"])
-    keys, effects = _numbers(own, f"{name}.keys", (count, len(columns))), _numbers(own, f"{name}.effects", (count, d))
-    _require(len(np.unique(columns)) == len(columns), f"{name}.columns must name each column once")
-    _require(len(np.unique(keys, axis=0)) == count, f"{name}.keys must hold each level once")
+def _levels(own: _Section, q: int, d: int) -> Levels:
+    columns = own.whole("columns", (len(own["columns"]),), q, np.int64)
+    count = len(own["keys"])
+    keys, effects = own.bounded("keys", (count, len(columns))), own.bounded("effects", (count, d))
+    own.require(len(np.unique(columns)) == len(columns), "columns must name each column once")
+    own.require(len(np.unique(keys, axis=0)) == count, "keys must hold each level once")
     return Levels(columns, keys, effects)
 
 
-def _forest(own: Arrays, name: str, q: int, d: int) -> Forest:
-    shape = own[f"{name}.feature"].shape[:2]
+def _forest(own: _Section, q: int, d: int) -> Forest:
+    shape = own["feature"].shape[:2]
     nodes = shape[-1] if len(shape) == 2 else 0
     forest = Forest(
-        _whole(own, f"{name}.feature", shape, q, np.int32),
-        _numbers(own, f"{name}.threshold", shape),
-        _whole(own, f"{name}.children", (*shape, 2), nodes, np.int32),
-        _numbers(own, f"{name}.value", (*shape, d), np.float32),
+        own.whole("feature", shape, q, np.int32),
+        own.bounded("threshold", shape),
+        own.whole("children", (*shape, 2), nodes, np.int32),
+        own.bounded("value", (*shape, d), np.float32),
     )
     low, high, own_number = forest.children.min(2), forest.children.max(2), np.arange(nodes)
     leaf, empty = (low == own_number) & (high == own_number), (low == 0) & (high == 0)  # empty: no node leads there
-    _require((leaf | empty | (low > own_number)).all(), f"{name}.children must lead downward, or to the leaf itself")
+    own.require((leaf | empty | (low > own_number)).all(), "children must lead downward, or to the leaf itself")
     return forest
-
-
-def _numbers(own: Arrays, name: str, shape: tuple[int, ...], kind: type = np.float64) -> NDArray[Any]:
-    array = own[name]
-    if array.shape != shape or array.dtype != kind or array.size == 0 or not np.isfinite(array).all():
-        raise InputError(f"{CONTEXT}{name} must hold finite numbers of shape {shape}, got {array.dtype} {array.shape}.")
-    _require(float(np.abs(array).max()) <= LARGEST, f"{name} must hold numbers up to {LARGEST:g}")
-    return array
-
-
-def _whole(own: Arrays, name: str, shape: tuple[int, ...], below: int, kind: type) -> NDArray[Any]:
-    array = own[name]
-    if array.shape != shape or array.dtype != kind or array.size == 0 or array.min() < 0 or array.max() >= below:
-        raise InputError(f"{CONTEXT}{name} must hold whole numbers from 0 to {below - 1} in shape {shape}.")
-    return array
-
-
-def _require(holds: object, wanted: str) -> None:
-    if not holds:
-        raise InputError(f"{CONTEXT}{wanted}.")

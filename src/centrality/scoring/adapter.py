@@ -1,4 +1,7 @@
-"""Feed rows of any kind to a model: files, frames, requests, pages and clusters all use this adapter."""
+"""Feed tables of any kind of rows to a model: files, frames, pages and clusters all use this adapter.
+
+Only the service does not: it batches rows of many requests, which it has read one request at a time.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

@@ -83,10 +83,10 @@ def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
     return shares
 
 
-def in_turn(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+def interleaved(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
     """Interleave the rows of all groups: the first of each group, then the second of each, and so on.
 
-    >>> in_turn([np.array([5, 6, 7]), np.array([1])]).tolist()
+    >>> interleaved([np.array([5, 6, 7]), np.array([1])]).tolist()
     [5, 1, 6, 7]
     """
     place = np.concatenate([np.arange(len(part)) for part in parts])

@@ -12,7 +12,7 @@ from centrality.model.fitted import Fitted
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.scores.mixing import one_t
-from centrality.selecting.grouping import Labels, codes_of, in_turn, shares_of
+from centrality.selecting.grouping import Labels, codes_of, interleaved, shares_of
 from centrality.selecting.spreading import sample_for, spread
 
 KINDS = ("typical", "diverse", "representative", "odd", "to label")
@@ -83,7 +83,7 @@ class Picker:
     def pick_by(self, groups: NDArray[np.intp], rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
         """Return k of these rows, divided evenly among their groups and interleaved, the best first."""
         shares = shares_of(whole_number("k", k, at_most=len(rows)), np.bincount(groups))
-        return in_turn([self.pick(rows[groups == g], int(share)) for g, share in enumerate(shares)])
+        return interleaved([self.pick(rows[groups == g], int(share)) for g, share in enumerate(shares)])
 
     def pick(self, rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
         """Return k of these rows, the best first."""

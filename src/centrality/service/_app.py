@@ -6,11 +6,11 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import TypeAlias
 
+from centrality._hosts import is_own
 from centrality.service import _openapi, _requests
 from centrality.service._answers import CLOSE, Answer, answer_of, json_answer, refusal
 from centrality.service._bodies import Bodies, Message, Receive
 from centrality.service._file import ModelFile
-from centrality.service._hosts import is_own
 from centrality.service._limits import Limits, RequestError
 from centrality.service._metrics import CONTENT_TYPE, Metrics
 from centrality.service._queue import QUICK
@@ -161,7 +161,7 @@ class App:
         if served.is_quick and sum(map(len, pieces)) <= LARGE_BODY:
             request = _requests.parse(served, kind, query, b"".join(pieces), self.limits)
             if not request.explain and count(request.given) * served.width <= QUICK:
-                return await self.scorer.scores(served, request, request.rows())
+                return await self.scorer.scores(request)
         return await self.worker.answer(served, kind, query, pieces)
 
     async def model(self, scope: Scope, receive: Receive) -> Answer:

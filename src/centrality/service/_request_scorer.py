@@ -9,7 +9,6 @@ from centrality.service import _requests
 from centrality.service._answers import JSON, Answer
 from centrality.service._limits import Limits
 from centrality.service._queue import Queue
-from centrality.service._rows import Rows
 from centrality.service._served import ServedModel
 
 LARGE_BODY = 1 << 16  # bytes: a larger one is read in a thread, while others are served
@@ -32,20 +31,17 @@ class RequestScorer:
     async def answer(self, served: ServedModel, kind: str, query: bytes, body: bytes) -> Answer:
         """Return the answer to any request for scores."""
         parts, large = (served, kind, query, body, self.limits), len(body) > LARGE_BODY
-        request, rows = await self._in_thread(_requests.read, *parts) if large else _requests.read(*parts)
-        return await self.scores(served, request, rows, large=large)
+        request = await self._in_thread(_requests.parse, *parts) if large else _requests.parse(*parts)
+        return await self.scores(request, large=large)
 
-    async def scores(
-        self, served: ServedModel, request: _requests.ScoreRequest, rows: Rows, *, large: bool = False
-    ) -> Answer:
+    async def scores(self, request: _requests.ScoreRequest, *, large: bool = False) -> Answer:
         """Return the answer to a request that has been parsed."""
-        if request.p_values:
-            served.fitted.calibration_rows()  # raises before the work if there are none
-        unreadable = await self._in_thread(served.unreadable, rows) if large else served.unreadable(rows)
+        served = request.served
+        rows, unreadable = await self._in_thread(request.rows) if large else request.rows()
         explanation = served.explanation(request.ts[0]) if request.explain else None
         units = await self.queue.score(served.units, rows)
         contributions = None if explanation is None else await self.queue.score(explanation, rows)
-        scored = request, served, units, contributions, unreadable
+        scored = request, units, contributions, unreadable
         answer = await self._in_thread(_requests.answer, *scored) if large else _requests.answer(*scored)
         kind = _requests.ARROW if request.arrow else JSON
         headers = [(b"centrality-model", served.version.encode())]

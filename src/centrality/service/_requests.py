@@ -1,9 +1,8 @@
 """Parse a request to /score, and write the answer in the same format: JSON or an Arrow stream."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -34,35 +33,30 @@ Options: TypeAlias = dict[str, object]  # t, p_values and explain as the request
 
 @dataclass
 class ScoreRequest:
-    """Hold a parsed request: its options, and its rows as they came."""
+    """Hold a parsed request: the model to answer it by, its rows as they came, and its options."""
 
-    given: Any  # a table or a list
-    take: Callable[[Any], Rows]
+    served: ServedModel
+    given: pa.Table | JsonRows
     ts: list[float]
     p_values: bool
     explain: bool
     arrow: bool
 
-    def rows(self) -> Rows:
-        """Return the rows in the form in which they are queued for scoring."""
-        return self.take(self.given)
-
-
-def read(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limits) -> tuple[ScoreRequest, Rows]:
-    """Read a request and its rows; raise a RequestError that says what was wanted if it cannot be read."""
-    request = parse(served, kind, query, body, limits)
-    return request, request.rows()
+    def rows(self) -> tuple[Rows, Unreadable]:
+        """Return the rows in the form in which they are queued for scoring, and which cells cannot be read."""
+        take = self.served.from_arrow if self.arrow else self.served.from_json
+        return self.served.prepared(take(self.given))
 
 
 def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limits) -> ScoreRequest:
     """Parse a request within the limits of memory, without converting its rows."""
     options = _from_query(query) if query else {}
-    take: Callable[[Any], Rows]
+    given: pa.Table | JsonRows
     if kind == ARROW:
-        given, take = table_of(body, served.columns, limits), served.from_arrow
+        given = table_of(body, served.columns, limits)
     elif kind == JSON:
         given, in_body = _from_json(body, limits.decoded_bytes)
-        options, take = options | in_body, served.from_json
+        options |= in_body
     else:
         raise RequestError(415, f"Content-Type must be {JSON} or {ARROW}, got {kind or 'none'}.")
     n = count(given)
@@ -74,26 +68,28 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
         _flag(options, "p_values"),
         _flag(options, "explain"),
     )
+    if p_values:
+        served.fitted.calibration_rows()  # raises if there are none
     if explain and len(ts) > 1:
         raise RequestError(422, f"explain wants one t, got {len(ts)}.")
     numbers = n * (len(ts) * (1 + p_values) + explain * served.fitted.width)
     if len(ts) > MOST_T or numbers > NUMBERS_A_ROW * limits.rows:
         most = f"{MOST_T} values of t and {NUMBERS_A_ROW * limits.rows:,} numbers"
         raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
-    return ScoreRequest(given, take, ts, p_values, explain, kind == ARROW)
+    return ScoreRequest(served, given, ts, p_values, explain, kind == ARROW)
 
 
 def answer(
     request: ScoreRequest,
-    served: ServedModel,
     units: NDArray[np.float64],
     contributions: NDArray[np.float64] | None,
     unreadable: Unreadable,
 ) -> bytes:
     """Return the scores as columns, named as by `centrality score`; in JSON, also the cells that could not be read."""
+    served = request.served
     if request.p_values:
         columns = Job(served.model, request.ts, p_values=True).score_columns(units)
-    else:
+    else:  # the same by a shorter way: most requests are of one row
         mixing = served.fitted.mixing
         columns = {name_at("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
     if contributions is not None:
@@ -128,7 +124,7 @@ def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
     return rows, request
 
 
-def _require_distinct(body: bytes, request: dict[str, Any]) -> None:
+def _require_distinct(body: bytes, request: dict[str, JsonRows]) -> None:
     """Raise if an object has a name twice, of which orjson would silently keep the last.
 
     If the body has as many quoted texts as names were found, none is there twice; else the body is parsed again,

@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality import tables
-from centrality._estimator import require_finite
+from centrality._estimator import CheckedRows, require_finite
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
-from centrality.scoring.adapter import ADVICE, Adapter
+from centrality.scoring.adapter import ADVICE
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
 from centrality.service._rows import JsonRows, Rows, count
@@ -26,13 +26,15 @@ from centrality.tables.unreadable import Unreadable
 EXPLAINED_TOGETHER = 1024  # rows: each takes many passes through the network
 NUMBER_TYPES = {int, float, bool}
 
-Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
-JsonValue: TypeAlias = Any
 JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a text
 
 
 class ServedModel:
-    """Takes rows of the kind that a model's representation reads: turns them into vectors, and scores these."""
+    """Takes rows of the kind that a model's representation reads, and scores them.
+
+    Rows of a table become vectors when their request is read. Texts, images and series wait as they are, so that those
+    of several requests go through an encoder together.
+    """
 
     is_quick = False  # a few rows take less than a millisecond
 
@@ -47,28 +49,28 @@ class ServedModel:
         self.reader.warm_up()  # so that libraries and encoders are loaded before the first request
 
     def _scoring(self) -> Scoring:
+        if self.reading.kind in ("numbers", "table"):
+            return Scoring(self.fitted.units, ("units", id(self.model)), quick=True)
         whole, most = self.reading.one_series, self.reading.rows_at_once
         return Scoring(self._units_of, ("units", id(self.model)), undivided=whole, batch_rows=most)
 
-    def unreadable(self, rows: Rows) -> Unreadable:
-        """Return which cells of a table's rows could not be read; raise if a column fails in too many of them."""
-        if self.reading.kind != "table" or not isinstance(rows, pa.Table):
-            return Unreadable()
-        _, found = self.reader.examined(rows.select(self.columns))
+    def prepared(self, rows: Rows) -> tuple[Rows, Unreadable]:
+        """Return rows as they are queued, and which cells cannot be read; raise if a column fails in too many rows."""
+        if self.reading.kind != "table":
+            return rows, Unreadable()
+        vectors, found = self.reader.examined(rows)
         found.require_few(self.reading.unreadable)
-        return found
+        return vectors, found
 
-    def vectors(self, rows: Rows) -> Vectors:  # (n, p)
-        """Return the rows as the fitted model takes them."""
-        if isinstance(rows, pa.Table):
-            return Adapter(self.model, rows.column_names).vectors(rows)
-        return self.reader.vectors(rows)
+    def _vectors(self, rows: Rows) -> CheckedRows:  # (n, p)
+        """Return queued rows as the fitted model takes them."""
+        return rows if self.reading.kind in ("numbers", "table") else self.reader.examined(rows)[0]
 
     def _units_of(self, rows: Rows) -> NDArray[np.float64]:
-        return self.reader.by_moment(over_vectors(self.vectors(rows), self.fitted.units), count(rows))
+        return self.reader.by_moment(over_vectors(self._vectors(rows), self.fitted.units), count(rows))
 
     def from_json(self, rows: JsonRows) -> Rows:
-        """Return the rows of a JSON request in the form in which they are queued for scoring."""
+        """Return the rows of a JSON request: a matrix, a table, or a list of what the encoder reads."""
         if self.reading.kind == "images":
             return self._pictures(rows)
         if self.columns is None:
@@ -79,7 +81,7 @@ class ServedModel:
         return jsonl.parse_rows(lines, self.columns, self.reading.types, "rows")
 
     def from_arrow(self, table: pa.Table) -> Rows:
-        """Return the rows of an Arrow request in the form in which they are queued for scoring."""
+        """Return the rows of an Arrow request, as `from_json` does."""
         if self.columns is None:
             if table.num_columns != 1:
                 raise RequestError(422, f"One column was wanted, got {table.num_columns}.")
@@ -96,7 +98,7 @@ class ServedModel:
         ):
             raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
 
-    def _named(self, row: JsonRow, i: int) -> dict[str, JsonValue]:
+    def _named(self, row: JsonRow, i: int) -> dict[str, object]:
         """Return the row as an object: a list of values, or the value of an only column, gets the columns' names."""
         assert self.columns is not None
         if isinstance(row, dict):
@@ -110,7 +112,7 @@ class ServedModel:
         """Decode image files in base64."""
         files = []
         for i, row in enumerate(rows):
-            text: JsonValue = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
+            text: Any = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
             try:
                 files.append(base64.b64decode(text, validate=True))
             except (binascii.Error, TypeError, ValueError):
@@ -124,7 +126,7 @@ class ServedModel:
         return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), batch_rows=EXPLAINED_TOGETHER)
 
     def _contributions(self, rows: Rows, *, t: float) -> NDArray[np.float64]:
-        return self.reader.by_feature(over_vectors(self.vectors(rows), partial(self.fitted.explain, t=t)))
+        return self.reader.by_feature(over_vectors(self._vectors(rows), partial(self.fitted.explain, t=t)))
 
     def contribution_names(self, width: int) -> list[str]:
         """Return the names of the features that contribute to a score."""
@@ -153,19 +155,9 @@ class ModelOfNumbers(ServedModel):
 
     is_quick = True
 
-    def _scoring(self) -> Scoring:
-        plain = self.fitted.context is None
-        return Scoring(self.fitted.units if plain else self._units_of, ("units", id(self.model)), quick=plain)
-
-    def unreadable(self, rows: Rows) -> Unreadable:
-        """Count the rows of a kind that was not seen in fitting."""
-        return self.reader.new_kinds(rows)
-
-    def vectors(self, rows: Rows) -> Vectors:
-        return self.fitted.relative(rows)
-
-    def _units_of(self, rows: Rows) -> NDArray[np.float64]:
-        return self.fitted.units(self.vectors(rows))
+    def prepared(self, rows: Rows) -> tuple[Rows, Unreadable]:
+        """Return the rows relative to their kinds, and how many are of a kind that was not seen in fitting."""
+        return self.fitted.relative(rows), self.reader.new_kinds(rows)
 
     def from_json(self, rows: JsonRows) -> Rows:
         if isinstance(rows[0], dict):
@@ -190,7 +182,7 @@ class ModelOfNumbers(ServedModel):
         return matrix
 
     @staticmethod
-    def _ordered(row: JsonRow, columns: list[str], i: int) -> list[JsonValue]:
+    def _ordered(row: JsonRow, columns: list[str], i: int) -> list[object]:
         """Return the named values of a row in the order of the columns."""
         try:
             return [row[name] for name in columns]

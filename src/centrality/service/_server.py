@@ -14,10 +14,10 @@ from typing import Any
 import uvicorn
 
 from centrality._checks import InputError
+from centrality._hosts import is_loopback
 from centrality.service._app import App
 from centrality.service._connections import Connection, ConnectionLimiter
 from centrality.service._file import ModelFile
-from centrality.service._hosts import is_loopback
 from centrality.service._limits import Limits
 from centrality.service._metrics import Metrics
 from centrality.service._worker import Load, Worker

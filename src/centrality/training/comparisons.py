@@ -5,16 +5,14 @@ they tie. Rows are named by their position among those that training holds. A ne
 METRICS, and a kernel in the engine; what users bring instead is in `dissimilarities`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from centrality._checks import InputError
-from centrality._estimator import Dissimilarity
-from centrality.training.dissimilarities import DissimilarityFunction, DissimilarityMatrix, MetricFunction
 from centrality.training.rows import Rows
 from centrality.training.schemes import Index
 
@@ -25,9 +23,13 @@ TIE_SAMPLE = 1000  # rows that tell how large rows are
 Vectors = NDArray[np.float32]
 
 
-class Comparison(Protocol):
+class Comparison(ABC):
     """Compares candidates by which of two is nearer to each of some anchors."""
 
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    @abstractmethod
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.floating]:
         """Return by how much each first candidate is nearer than its opponents to every anchor.
 
@@ -36,19 +38,12 @@ class Comparison(Protocol):
         """  # -> (members, opponents, b, m)
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return the only anchors to use when a batch shares its anchors; None if any row can be one."""
+        """Return the only anchors to use when a batch shares its anchors; None: any row can be one."""
+        return None
 
     def renew(self) -> None:
         """Update what depends on the rows held, which have just been replaced by others."""
-
-
-def compare(rows: Rows, metric: str | Callable[..., ArrayLike], dissimilarity: Dissimilarity) -> Comparison:
-    """Return the comparison that the user asked for: by their dissimilarity if there is one, else by the metric."""
-    if callable(dissimilarity):
-        return DissimilarityFunction(rows, dissimilarity)
-    if dissimilarity is not None:
-        return DissimilarityMatrix(rows, dissimilarity)
-    return MetricFunction(rows, metric) if callable(metric) else NamedMetric(rows, metric)
+        return
 
 
 def preference(
@@ -109,7 +104,7 @@ METRICS = {
 }
 
 
-class NamedMetric:
+class NamedMetric(Comparison):
     """Compares rows by a named metric; a learner may also compute it itself from `kernel`, `vectors` and `tie`."""
 
     def __init__(self, rows: Rows, name: str) -> None:
@@ -117,7 +112,8 @@ class NamedMetric:
             raise InputError(
                 f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {name!r}."
             )
-        self._rows, self._metric = rows, METRICS[name]
+        super().__init__(rows)
+        self._metric = METRICS[name]
         # A shift changes no distance, but squares of large numbers round badly.
         self._centred = not self._metric.directions_only and bool(np.abs(rows.z.mean(0)).max() > 1)
         self.kernel = self._metric.kernel
@@ -135,10 +131,6 @@ class NamedMetric:
             self.vectors = self._rows.all - self._rows.z.mean(0)
         if not self._rows.learned.all():  # rows are compared by their behaviours, relative to their kinds
             self.vectors = self.vectors * self._rows.learned
-
-    def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return None: any row can be an anchor."""
-        return None
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:
         """Return by how much each first candidate is nearer than its opponents; differences within rounding are 0."""

@@ -1,5 +1,6 @@
-"""Compare rows on the host by a user's dissimilarity: a function of rows, a matrix, or a function of row numbers."""
+"""Compare rows by what the user asked for; their own dissimilarity is computed here: a function, or a matrix."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -7,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from centrality._checks import InputError
+from centrality._estimator import Dissimilarity
+from centrality.training.comparisons import Comparison, NamedMetric
 from centrality.training.rows import Rows
 from centrality.training.schemes import Index
 
@@ -14,22 +17,21 @@ MATRIX_VALUES_CHECKED_AT_ONCE = 1 << 22
 ASYMMETRY, ASYMMETRY_AT_ZERO = 1e-6, 1e-12  # of two entries that count as equal: relative, and absolute
 
 
-class HostComparison:
+def compare(rows: Rows, metric: str | Callable[..., ArrayLike], dissimilarity: Dissimilarity) -> Comparison:
+    """Return the comparison that the user asked for: by their dissimilarity if there is one, else by the metric."""
+    if callable(dissimilarity):
+        return DissimilarityFunction(rows, dissimilarity)
+    if dissimilarity is not None:
+        return DissimilarityMatrix(rows, dissimilarity)
+    return MetricFunction(rows, metric) if callable(metric) else NamedMetric(rows, metric)
+
+
+class HostComparison(Comparison):
     """Compares rows by distances between row numbers of X, which a subclass finds on the host."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return None: any row can be an anchor."""
-        return None
-
-    def renew(self) -> None:
-        """Do nothing: distances are found by row numbers of X."""
-
+    @abstractmethod
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:  # (b,), (m,) or (b, m) -> (b, m)
         """Return the distances from each row to the anchors that all share, or to its own."""
-        raise NotImplementedError
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.float64]:
         """Return by how much each first candidate is nearer than its opponents."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError, positive, whole_number
-from centrality.network.folds import LEFT_OUT
 from centrality.network.network import Network
 from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
@@ -17,13 +16,10 @@ from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
 STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
 STEPS_OF_EACH = 400  # for each network of an ensemble, which has half of the rows to learn
-MEMBERS = 4  # networks where rows are few: measured, six detect no better
-MEMBERS_GIVEN = len(LEFT_OUT)  # given a context, where four were not measured
 SMALL_BATCH, BATCH = 64, 128  # rows a step: the first is as good, for half of the arithmetic, where it was measured
 MANY_COLUMNS = 32  # with fewer, one network may have many small groups to learn, which a small batch would not all see
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # for further training
-ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # with fewer rows than either, rows are few
 # What FUSE does; `PaperFUSE` can be told otherwise. The same defaults stand in its signature, and a test compares them.
 OURS: dict[str, Any] = {
     "epochs": None,
@@ -127,21 +123,6 @@ def _checked_literal(literal: object, epochs: object) -> bool:
     if literal and epochs is None:
         raise InputError("literal=True is about the paper's Algorithm 1: give its number of epochs, for example 30.")
     return bool(literal)
-
-
-def members_for(settings: Mapping[str, Any], n: int, p: int) -> int:
-    """Return how many networks FUSE trains on n rows of p columns.
-
-    Where rows are few, a network overfits them: several, each trained on another half, can score every row unseen. Only
-    one is trained with a user's encoder, whose copies cannot be trained together, or on clean rows, which take long.
-    """
-    if settings["ensemble"] != "auto":
-        return whole_number("ensemble", settings["ensemble"])
-    if settings["epochs"] is not None or settings["novelty"] or settings["encoder"] is not None:
-        return 1
-    if n >= max(ROWS_PER_COLUMN * p, FEW_ROWS):
-        return 1
-    return MEMBERS if settings["given"] is None else MEMBERS_GIVEN
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,7 @@ class TorchLearner:
         if noise is not None and drawn is not None:
             noise = replace(noise, drawn=drawn)
             losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * drawn, noise)
-        (self._balance * losses[0] + losses[1]).sum().backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward((self._balance * losses[0] + losses[1]).sum())
         self._update()
         return losses.detach().mean(1)
 

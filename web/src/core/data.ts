@@ -1,7 +1,6 @@
 // The bytes that src/centrality/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedHeat, EmbeddedNeighbours, EmbeddedPictures, EmbeddedReasons, Header, Heat, Mixing, Reason, StoredArray, Texts } from "./header";
-import type { Pair } from "./mixing";
+import type { Axes, EmbeddedAnswers, EmbeddedPictures, Header, Mixing, StoredArray, Texts, Why } from "./header";
 import { type Summary, summaryOf } from "./summary";
 import { brief, moments, plain } from "./words";
 
@@ -41,9 +40,7 @@ export interface Data {
   curve?: (row: number) => Uint8Array;
   inliers?: { g: Float64Array; l: Float64Array; contamination: number }; // units of calibration rows
   asks: boolean; // why a row is odd, and what lies near it, is asked of the host
-  reasons?: (row: number) => { reasons: Reason[]; typical: Pair } | undefined;
-  near?: (row: number) => number[] | undefined; // the nearest typical row first
-  heat?: (row: number) => { heat: Heat; reasons: Reason[]; typical: Pair } | undefined; // each pixel is a feature
+  why?: (row: number) => Why | undefined; // from the page's own bytes, where they hold some rows' answers
   colour: string; // "f", or "=" and the column that rows are coloured by to begin with
   whatIf: string[]; // columns whose values may be changed; what follows is asked of the host as well
   way: boolean; // from a row to a typical place
@@ -102,7 +99,7 @@ function read(whole: ArrayBuffer, print: string): Data {
   const start = 4 + size;
   const get: Get = <T extends ArrayBufferView>(place: StoredArray) =>
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
-  const { n, items, reasons, neighbours } = header;
+  const { n, items, why } = header;
   const points = placesOf(get(header.points), header.axes, n);
   const [g, l] = unitsOf(header.units, n, get);
   const rows = header.rows && get<Uint32Array>(header.rows);
@@ -126,7 +123,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     kind: items.kind,
     itemColumn: items.kind === "text" ? items.column : "",
     inliers: inliers && { g: inliers[0], l: inliers[1], contamination: header.inliers!.contamination },
-    asks: reasons === "ask" || neighbours === "ask",
+    asks: why === "ask",
     colour: header.colour ? `=${header.colour}` : "f",
     guilty: header.guilty ?? [],
     given: header.given ?? [],
@@ -151,9 +148,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     const [g, l] = unitsOf(units, n, get);
     data.against = { name, mixing, g, l };
   }
-  if (reasons && reasons !== "ask") data.reasons = embeddedReasons(reasons, header.features, get);
-  if (neighbours && neighbours !== "ask") data.near = embeddedNeighbours(neighbours, get);
-  if (header.heat) data.heat = embeddedHeat(header.heat, header.features, get);
+  if (why && why !== "ask") data.why = embeddedAnswers(why, get);
   return data;
 }
 
@@ -245,47 +240,12 @@ function pictures(places: EmbeddedPictures, get: Get): [(row: number) => string 
   return [picture, () => made.forEach((address) => URL.revokeObjectURL(address))];
 }
 
-function embeddedNeighbours(header: EmbeddedNeighbours, get: Get) {
+function embeddedAnswers(header: EmbeddedAnswers, get: Get): (row: number) => Why | undefined {
   const rows = get<Uint32Array>(header.rows);
-  const near = get<Uint32Array>(header.near);
-  const each = near.length / rows.length;
-  return (row: number): number[] | undefined => {
+  const answers = texts(header.answers, get);
+  return (row) => {
     const k = find(rows, row);
-    return k < 0 ? undefined : [...near.subarray(k * each, (k + 1) * each)];
-  };
-}
-
-function embeddedHeat({ rows: places, width, height, values: all, typical: points }: EmbeddedHeat, names: string[], get: Get) {
-  const rows = get<Uint32Array>(places);
-  const values = get<Float32Array>(all);
-  const typical = get<Float64Array>(points);
-  const size = width * height;
-  return (row: number) => {
-    const k = find(rows, row);
-    if (k < 0) return undefined;
-    const here = [...values.subarray(2 * size * k, 2 * size * (k + 1))];
-    const reasons = names.map((name, j) => ({ name, global: here[j], local: here[size + j] }));
-    return { heat: { width, height, values: here }, reasons, typical: pairAt(typical, k) };
-  };
-}
-
-const pairAt = (pairs: Float64Array, k: number): Pair => [pairs[2 * k], pairs[2 * k + 1]];
-
-function embeddedReasons(header: EmbeddedReasons, names: string[], get: Get) {
-  const rows = get<Uint32Array>(header.rows);
-  const features = get<Uint16Array>(header.features);
-  const values = get<Float32Array>(header.values);
-  const typical = get<Float64Array>(header.typical);
-  const usual = header.usual && texts(header.usual, get);
-  return (row: number) => {
-    const k = find(rows, row);
-    if (k < 0) return undefined;
-    const top = features.length / rows.length;
-    const reasons = Array.from(features.subarray(k * top, (k + 1) * top), (feature, j) => {
-      const at = 2 * (k * top + j);
-      return { name: names[feature], global: values[at], local: values[at + 1], ...(usual && { usual: usual(k * top + j) }) };
-    });
-    return { reasons, typical: pairAt(typical, k) };
+    return k < 0 ? undefined : (JSON.parse(answers(k)) as Why);
   };
 }
 

@@ -63,25 +63,9 @@ export interface PictureItems {
   embedded?: EmbeddedPictures;
 }
 
-export interface EmbeddedReasons {
+export interface EmbeddedAnswers {
   rows: StoredArray;
-  features: StoredArray;
-  values: StoredArray;
-  typical: StoredArray;
-  usual?: Texts;
-}
-
-export interface EmbeddedNeighbours {
-  rows: StoredArray;
-  near: StoredArray;
-}
-
-export interface EmbeddedHeat {
-  rows: StoredArray;
-  typical: StoredArray;
-  width: number;
-  height: number;
-  values: StoredArray;
+  answers: Texts;
 }
 
 export interface Mixing {
@@ -113,9 +97,7 @@ export interface Header {
   features: string[];
   rows?: StoredArray;
   inliers?: Inliers;
-  reasons?: EmbeddedReasons | "ask";
-  neighbours?: EmbeddedNeighbours | "ask";
-  heat?: EmbeddedHeat;
+  why?: EmbeddedAnswers | "ask";
   colour?: string;
   guilty?: string[];
   what_if?: string[];

@@ -2,7 +2,7 @@
 // who keeps the marks.
 
 import type { Data } from "../core/data";
-import type { BetterMap, Change, KeptMarks, Mark, Why } from "../core/header";
+import type { BetterMap, Change, KeptMarks, Mark } from "../core/header";
 import { said } from "./marks";
 import type { Changed, State } from "../core/state";
 
@@ -17,17 +17,17 @@ export interface Keeper {
   follow?(act: (marks: Mark[]) => void): void; // somebody else has changed them
 }
 
+/** What can be asked of Python: of one row, or, from `review` on, of those that are given. */
+type Question = "why" | "words" | "texts" | "what-if" | "way" | "copies" | "review" | "pick" | "selection";
+
 export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view
   bytes(): Bytes | Promise<Bytes>;
   keys?(): Promise<Bytes>; // of very many rows, once there is a picture
   marks: Keeper;
   picture?(row: number, full?: boolean): Promise<string | undefined>; // its address
-  ask?<T>(what: "words" | "texts" | "what-if" | "way" | "copies", row: number, given?: unknown): Promise<T>; // of the model itself
-  job?<T>(what: "review" | "pick", given: unknown): Promise<T>; // on many rows
+  ask?<T>(what: Question, row: number, given?: unknown): Promise<T>;
   again?(given: string[]): Promise<void>; // the model fitted anew, given these columns; the page is then read again
-  why?(row: number): Promise<Why>;
-  csv?(rows: number[], t: number): Promise<string>; // these rows with their cells, as they came
   wanted?(data: Data): Partial<State>; // to begin with
   follow?(act: (change: Partial<State>) => void, data: Data): void; // somebody else has changed the state
   tell?(state: State, changed: Changed, data: Data): void;
@@ -115,39 +115,37 @@ function pageOf(bytes: Bytes, marks: Mark[]): string {
 
 /** A page that `centrality explore` serves. */
 export function fromServer(): Host {
-  const ask = async (path: string, options?: RequestInit) => {
+  const get = async (path: string, options?: RequestInit) => {
     const answer = await fetch(path, options).catch(() => {
       throw new Error("centrality explore does not answer. Is it still running?");
     });
     if (!answer.ok) throw new Error((await answer.text()) || `The server answered ${answer.status}.`);
     return answer;
   };
+  const put = async <T>(path: string, content: unknown) => (await get(path, { method: "PUT", body: JSON.stringify(content) })).json() as Promise<T>;
+  const bytes = async (path: string) => new Uint8Array(await (await get(path)).arrayBuffer());
   const marks: Keeper = {
     where: "",
     load: async () => {
-      const kept = (await (await ask("marks")).json()) as KeptMarks;
+      const kept = (await (await get("marks")).json()) as KeptMarks;
       marks.where = `kept ${kept.where}`;
       return kept;
     },
-    save: async (changes) => (await ask("marks", { method: "PUT", body: JSON.stringify(changes) })).json() as Promise<Mark[]>,
-    take: (file) => ask("marks-file", { method: "PUT", body: file }),
+    save: (changes) => put<Mark[]>("marks", changes),
+    take: (file) => get("marks-file", { method: "PUT", body: file }),
   };
   return {
     linked: true,
     marks,
-    bytes: async () => new Uint8Array(await (await ask("data")).arrayBuffer()),
-    keys: async () => new Uint8Array(await (await ask("keys")).arrayBuffer()),
+    bytes: () => bytes("data"),
+    keys: () => bytes("keys"),
     picture: (row, full) => Promise.resolve(`${full ? "full" : "picture"}/${row}`),
-    ask: async <T>(what: string, row: number, given?: unknown) =>
-      (await ask(`${what}/${row}`, given === undefined ? {} : { method: "PUT", body: JSON.stringify(given) })).json() as Promise<T>,
-    job: async <T>(what: string, given: unknown) => (await ask(what, { method: "PUT", body: JSON.stringify(given) })).json() as Promise<T>,
+    ask: (what, row, given) => put("ask", { ask: what, row, given }),
     again: async (given) => {
-      await ask("given", { method: "PUT", body: JSON.stringify(given) });
+      await put("given", given);
       location.reload();
     },
-    why: async (row) => (await ask(`why/${row}`)).json() as Promise<Why>,
-    better: async () => (await ask("map")).json() as Promise<BetterMap>,
-    csv: async (rows, t) => (await ask("selection", { method: "PUT", body: JSON.stringify({ rows, t }) })).text(),
+    better: async () => (await get("map")).json() as Promise<BetterMap>,
   };
 }
 

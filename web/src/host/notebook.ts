@@ -2,14 +2,13 @@
 
 import type { Data } from "../core/data";
 import type { Host, Keeper, NotebookModel } from "./hosts";
-import type { Change, Mark, Why } from "../core/header";
+import type { Change, Mark } from "../core/header";
 import type { State } from "../core/state";
 
 interface Answer {
   question: number;
-  why?: Why;
   picture?: boolean; // its file comes beside the message
-  answer?: unknown; // to a question with a name
+  answer?: unknown;
   wrong?: string; // with the question
 }
 type Said = Record<string, string>;
@@ -66,10 +65,7 @@ export function fromNotebook(model: NotebookModel): Host {
       return addresses.get(name)!;
     },
     ask: <T>(what: string, row: number, given?: unknown) => questions.ask({ ask: what, row, given }, ({ answer }) => answer as T),
-    job: <T>(what: string, given: unknown) => questions.ask({ ask: what, row: 0, given }, ({ answer }) => answer as T),
-    again: (given) => questions.ask({ ask: "given", row: 0, given }, () => undefined), // other bytes come, see `render`
-    why: (row) => questions.ask({ row }, (answer) => answer.why!),
-    csv: (rows, t) => questions.ask({ ask: "selection", row: 0, given: { rows, t } }, ({ answer }) => answer as string),
+    again: (given) => questions.ask({ ask: "given", given }, () => undefined), // other bytes come, see `render`
     wanted: (data) => ({ t: Number(model.get("t")), query: String(model.get("query")), selection: selected(model, data) }),
     follow: (act, data) => {
       const on = (name: "t" | "query" | "selection", read: () => Partial<State>) =>
@@ -161,7 +157,7 @@ function keeper(
       } catch {
         throw new Error("The kernel that made this widget is gone: save these marks as CSV, then run its cell again."); // Jupyter has closed its line
       }
-      await Promise.race([questions.ask({ ask: "kept", row: 0, given: {} }, () => undefined), silence()]);
+      await Promise.race([questions.ask({ ask: "kept" }, () => undefined), silence()]);
       return undefined;
     },
     follow: (act) => {

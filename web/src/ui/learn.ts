@@ -26,7 +26,7 @@ export class Learn {
   show(): void {
     const { app } = this;
     const count = app.marks.count("outlier") + app.marks.count("fine");
-    const able = app.data.jobs && "job" in app.host;
+    const able = app.data.jobs && !!app.host.ask;
     this.element.hidden = !count && !this.order;
     this.#ask.hidden = !able;
     if (!able) this.#said.textContent = FILE;
@@ -46,7 +46,7 @@ export class Learn {
     this.#ask.disabled = true;
     this.#said.textContent = "Learning …";
     try {
-      const { order, said } = await this.app.host.job!<Learned>("review", JSON.parse(from));
+      const { order, said } = await this.app.host.ask!<Learned>("review", 0, JSON.parse(from));
       [this.order, this.#from] = [order, from];
       this.#said.textContent = said;
       this.changed();

@@ -23,7 +23,7 @@ export class Pick {
     this.#by = h("select.small", { label: "Share them by a column" }, h("option", { value: "" }, "of all together"),
       ...groups.map(({ name }) => h("option", { value: name }, `by ${name}`)));
     this.#by.hidden = !groups.length;
-    this.element = app.data.jobs && app.host.job
+    this.element = app.data.jobs && app.host.ask
       ? h("div.row.pick", h("button.small", { onclick: () => void this.#pick() }, "Pick"), this.#count, this.#what, this.#by, this.#said)
       : h("p.said.pick", "Picking a few of them needs centrality explore or a notebook.");
   }
@@ -34,7 +34,7 @@ export class Pick {
     this.#said.textContent = "Picking …";
     try {
       const given = { rows, k: Math.min(rows.length, Number(this.#count.value)), what: this.#what.value, by: this.#by.value, t: app.state.t };
-      const picked = await app.host.job!<number[]>("pick", given);
+      const picked = await app.host.ask!<number[]>("pick", 0, given);
       app.set({ selection: Uint32Array.from(picked).sort() });
       this.#said.textContent = "";
       app.flash(`${plural(picked.length, "row")} of ${rows.length} picked: they are selected now`);

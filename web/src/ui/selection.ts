@@ -49,7 +49,7 @@ export class Selection implements Part {
   #save(): void {
     const { app } = this;
     const rows = Array.from(app.state.selection);
-    const text = app.host.csv?.(rows, app.state.t) ?? Promise.resolve(this.#written(rows));
+    const text = app.host.ask?.<string>("selection", 0, { rows, t: app.state.t }) ?? Promise.resolve(this.#written(rows));
     text.then((lines) => save("selection.csv", new Blob([lines], { type: "text/csv" })),
       (error: Error) => (this.#wrong.textContent = `Not saved: ${error.message}`));
   }

@@ -17,20 +17,17 @@ export class Answers {
 
   /** What is known now, without asking. */
   now(row: number): Why | undefined {
-    const { data } = this.app;
     const known = this.#known.get(row);
-    if (known || data.asks) return known;
-    const [reasons, near, heat] = [data.reasons?.(row), data.near?.(row), data.heat?.(row)];
-    if (!reasons && !near && !heat) return undefined;
-    return { reasons: [], typical: [0, 0], near: near ?? [], ...heat, ...reasons };
+    const held = known ? undefined : this.app.data.why?.(row);
+    return held ? this.#keep(row, held) : known;
   }
 
   async ask(row: number): Promise<Why | undefined> {
     const known = this.now(row);
     const { host, data } = this.app;
-    if (known || !data.asks || !host.why) return known;
+    if (known || !data.asks || !host.ask) return known;
     if (!this.#asked.has(row)) {
-      const answer = host.why(row).then((why) => this.#keep(row, why), () => undefined);
+      const answer = host.ask<Why>("why", row).then((why) => this.#keep(row, why), () => undefined);
       this.#asked.set(row, answer.finally(() => this.#asked.delete(row)));
     }
     return this.#asked.get(row);

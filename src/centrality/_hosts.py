@@ -1,4 +1,4 @@
-"""Check host names: which ones only this machine can reach, and which are the service's own."""
+"""Check host names: which ones only this machine can reach, and which are a server's own."""
 
 import ipaddress
 import re
@@ -17,7 +17,7 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(maxsize=64)  # all requests of most clients name the same one
 def is_own(host: bytes, names: frozenset[str]) -> bool:
-    """Say whether a Host header names this service: by an address, as localhost, or by one of these names.
+    """Say whether a Host header names this server: by an address, as localhost, or by one of these names.
 
     A foreign page can make its own name resolve to 127.0.0.1, and its visitors' browsers then send us requests in that
     name (DNS rebinding). With a bare address this is impossible.
