@@ -26,8 +26,10 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of scikit-learn's own checks, those of a row's company and order are about numbers."""
+    """Mark what a test needs: some checks of scikit-learn are about numbers, a CLIP takes long to import."""
     for item in items:
+        if "clip" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if "check_methods_" in item.name and "FUSE" in item.name:
             item.add_marker(pytest.mark.numbers)
 

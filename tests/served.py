@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.present import present
+
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 
 
@@ -27,12 +29,12 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
         )
-        said = self.process.stderr.readline()  # waits until it serves
+        said = present(self.process.stderr).readline()  # waits until it serves
         found = re.search(r"http://(.*):(\d+) ", said)
         assert found is not None, said
         self.host, self.port = found[1], int(found[2])
         self.log: list[str] = []
-        self.listening = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
+        self.listening = threading.Thread(target=lambda: self.log.extend(present(self.process.stderr)), daemon=True)
         self.listening.start()
 
     def connection(self) -> HTTPConnection:
@@ -63,11 +65,11 @@ class Server:
 
     def ended(self) -> tuple[int, str]:
         """Exit status, and what it said on stdout."""
-        said = self.process.stdout.read()
+        said = present(self.process.stdout).read()
         status = self.process.wait(timeout=60)
         self.listening.join()
-        self.process.stdout.close()
-        self.process.stderr.close()
+        present(self.process.stdout).close()
+        present(self.process.stderr).close()
         return status, said
 
 

@@ -10,6 +10,7 @@ from centrality.fuse.parts import from_parts
 from centrality.model.reader import reader_of
 from centrality.representations import Series, Table
 from tests.conftest import quick
+from tests.present import present
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"x": RNG.normal(size=200), "kind": RNG.choice(["a", "b"], 200)})
@@ -123,6 +124,6 @@ def test_a_chain_takes_a_dissimilarity_as_fuse_does():
 
 
 def test_the_papers_settings_come_with_any_representation():
-    assert Chain.as_in_paper("outlier", representation=Series(), epochs=3).model.get_params()["epochs"] == 3
+    assert present(Chain.as_in_paper("outlier", representation=Series(), epochs=3).model).get_params()["epochs"] == 3
     with pytest.raises(TypeError, match="wants a representation="):
         Chain.as_in_paper("outlier")

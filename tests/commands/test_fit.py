@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+from tests.present import present
+
 # A flag of 1 tells a function from a module or a class that is being imported.
 TELLS_WHEN_IT_TRAINS = """
 import sys, threading, time
@@ -41,7 +43,7 @@ def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
     )
     try:
-        assert process.stdout.readline() == "It trains.\n"
+        assert present(process.stdout).readline() == "It trains.\n"
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     finally:

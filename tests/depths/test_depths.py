@@ -193,6 +193,7 @@ def test_scores_do_not_depend_on_how_rows_are_cut_into_blocks(depth, monkeypatch
     np.testing.assert_allclose(clone(depth).fit(rows).score_samples(rows), whole, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", EVERY_DEPTH, ids=str)
 def test_a_row_is_as_deep_alone_as_in_any_company_to_the_bit(depth):
     rows = cloud(70, 4)

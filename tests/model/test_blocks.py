@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from centrality.model.blocks import in_blocks, over_vectors
+from centrality.network.scaling import dense
 from tests.promise import assert_same_scores
 
 
@@ -31,7 +32,7 @@ def test_ctrl_c_during_scoring_does_not_wait_for_the_blocks_ahead(fitted, blob):
 
 def test_rows_without_a_vector_get_nan_and_are_called_nothing():
     vectors = np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 4.0]])
-    sums = over_vectors(vectors, lambda rows: rows.sum(1))
+    sums = over_vectors(vectors, lambda rows: dense(rows).sum(1))
     np.testing.assert_array_equal(sums, [3.0, np.nan, 7.0])
     nothing = over_vectors(vectors[1:2], lambda rows: np.stack([np.asarray(rows)] * 2, axis=2))
     assert nothing.shape == (1, 2, 2)

@@ -273,6 +273,7 @@ def test_fresh_inliers_say_what_is_low_where_there_are_any():
         model.kind(X, low=0)
 
 
+@pytest.mark.slow
 def test_a_table_is_explained_by_its_own_columns():
     people = pd.DataFrame(
         {

@@ -54,6 +54,7 @@ def test_typical_points_go_into_the_file(two, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "m.safetensors").fitted_.typical, two.fitted_.typical)
 
 
+@pytest.mark.slow
 def test_a_far_dense_group_of_few_rows_is_explained_by_what_sets_it_apart():
     """Against a point of its own, which is as odd as they are, nothing would explain its rows."""
     group = 0.2 * RNG.normal(size=(50, 6)) + np.array([20.0, 0, 0, 0, 0, 0])

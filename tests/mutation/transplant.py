@@ -8,6 +8,8 @@ from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from tests.present import present
+
 
 def transplant(code: CodeType, module: ModuleType) -> None:
     """Run a module's changed code and carry what it defines into the module as it was imported."""
@@ -52,7 +54,7 @@ def _carry_class(new: type, old: Any) -> None:
         if function is None:
             if isinstance(value, bool | int | float | str) and name not in ("__module__", "__doc__"):
                 setattr(old, name, value)
-        elif len(function.__code__.co_freevars) == len(_function(before).__code__.co_freevars):
+        elif len(function.__code__.co_freevars) == len(present(_function(before)).__code__.co_freevars):
             _carry_function(function, _function(before))
         else:  # it no longer calls super()
             setattr(old, name, value)

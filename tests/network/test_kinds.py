@@ -26,6 +26,7 @@ def shares_below(units: np.ndarray, group: np.ndarray, level: float = 0.1) -> np
     return np.array([low[group == each].mean(0) for each in np.unique(group)])
 
 
+@pytest.mark.slow
 def test_large_kinds_have_the_same_share_below_a_value_whatever_their_scores_were():
     group, units = shifted([1500] * 4, np.array([0.0, 0.4, 0.0, 0.4]))
     kinds, _ = Kinds.fit(rows_of(group), units, GIVEN, THINGS, seed=0)

@@ -129,6 +129,7 @@ def test_files_of_others_are_refused(tmp_path):
         Scorer(tmp_path / "theirs.onnx")
 
 
+@pytest.mark.slow
 def test_a_file_with_any_bit_changed_is_refused(fuse_and_scorer, tmp_path):
     fuse_and_scorer[0].to_onnx(tmp_path / "m.onnx")
     whole = (tmp_path / "m.onnx").read_bytes()

@@ -14,6 +14,7 @@ from centrality.network.scaling import Scaling
 from centrality.representations import Table
 from centrality.tables.columns import DataNote
 from centrality.training.rows import MadeRows, Rows
+from tests.present import present
 
 made_of_all = MadeRows.of  # without saying which columns are learned
 
@@ -84,7 +85,7 @@ def test_a_kind_that_was_never_seen_is_said(model, odd):
 def test_another_value_of_a_context_that_was_constant_is_a_new_kind(odd):
     rows = houses(100).assign(city=1.0)
     constant = FUSE(random_state=0, max_steps=5, given=["city"]).fit(rows)
-    assert not constant.fitted_.context.unseen(rows.to_numpy()).any()
+    assert not present(constant.fitted_.context).unseen(rows.to_numpy()).any()
     with pytest.warns(DataNote, match="'city': in 1 of 3 rows"):
         constant.centrality(odd)
 

@@ -196,6 +196,7 @@ def test_a_module_of_ones_own_must_come_again_and_be_the_same(files, tmp_path):
         load(path, representation=other).heads(files)
 
 
+@pytest.mark.slow
 def test_weights_that_are_not_on_disk_name_the_model_and_the_way_out():
     with pytest.raises(FileNotFoundError, match=r"'openai/clip-vit-base-patch32' are not on this disk. Give a folder"):
         Images("clip").fit(PIXELS)

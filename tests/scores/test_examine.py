@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from centrality import FUSE, load
+from centrality.network.scaling import dense
 from centrality.scores.examine import MOST_COLUMNS, examine
 from centrality.scores.report import Report
 from tests.conftest import quick
@@ -111,6 +112,7 @@ def test_rows_held_aside_are_not_counted_as_trained_on(blob):
     assert "450 rows of 2 numbers each, and 150 more held aside" in str(report)
 
 
+@pytest.mark.slow
 def test_with_very_many_columns_their_influence_is_not_measured():
     X = sparse.random(60, MOST_COLUMNS + 1, density=0.01, random_state=0, format="csr")
     report = quick(max_steps=5, ensemble=1).fit(X).report()
@@ -127,9 +129,7 @@ def test_a_column_far_from_zero_for_how_little_it_varies_is_named_unless_scaling
         history = {head: [loss] for head, loss in nothing.items()}
         return examine(
             X,
-            lambda rows: np.asarray(
-                rows.toarray() if sparse.issparse(rows) else rows
-            ),  # stands for a model: any heads will do
+            lambda rows: dense(rows),  # stands for a model: any heads will do
             held_aside=0,
             history=history,
             nothing=nothing,

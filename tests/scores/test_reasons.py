@@ -165,7 +165,7 @@ def test_a_typical_value_far_below_its_columns_spread_reads_zero():
     X = np.column_stack([RNG.normal(size=300), np.tile([0.1, 0.2, -0.3], 100)])
     model = quick(max_steps=20).fit(X)
     values_of = reader_of(model).values_of
-    assert values_of(np.array([0.3, -8.58e-11])).tolist() == [0.3, 0.0]
-    assert values_of(np.array([0.3, -8.58e-4])).tolist() == [0.3, -8.58e-4]
+    assert list(values_of(np.array([0.3, -8.58e-11]))) == [0.3, 0.0]
+    assert list(values_of(np.array([0.3, -8.58e-4]))) == [0.3, -8.58e-4]
     table = Table().fit(pa.table({"zero": X[:, 1] + 1e-9, "other": X[:, 1] + 7}))  # means of 1e-9 and 7
     np.testing.assert_allclose(table.typical(np.zeros(2)), [0, 7])

@@ -15,6 +15,7 @@ from centrality import load, tables
 from centrality.cli import main
 from centrality.scoring.adapter import read_ahead
 from tests.conftest import quick
+from tests.present import present
 from tests.promise import assert_same_scores
 
 
@@ -127,15 +128,16 @@ def test_a_line_is_scored_when_it_comes_not_when_the_stream_ends(model):
     expected = load(model).centrality(pa.table({"b": [0.0, 0.0], "a": [0.0, 5.0]}))
     command = [sys.executable, "-m", "centrality.cli", "score", str(model), "-"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    given, said = present(process.stdin), present(process.stdout)
     for a, score in zip((0.0, 5.0), expected, strict=True):
-        process.stdin.write(json.dumps({"a": a, "b": 0.0}).encode() + b"\n")
-        process.stdin.flush()
-        answer = json.loads(process.stdout.readline())  # waits forever if nothing is flushed
+        given.write(json.dumps({"a": a, "b": 0.0}).encode() + b"\n")
+        given.flush()
+        answer = json.loads(said.readline())  # waits forever if nothing is flushed
         assert answer["a"] == a
         assert answer["centrality"] == pytest.approx(score, abs=1e-6)
-    process.stdin.close()
+    given.close()
     assert process.wait() == 0
-    process.stdout.close()
+    said.close()
 
 
 @pytest.mark.slow
@@ -153,21 +155,27 @@ def test_rows_that_nobody_takes_are_not_read_either(model):
     command = [sys.executable, "-m", "centrality.cli", "score", str(model), "-"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     line = b'{"a": 0.25, "b": -0.5, "note": "%s"}\n' % (b"x" * 200)
-    process.stdin.write(line)
-    process.stdin.flush()
-    assert b"centrality" in process.stdout.readline()  # it has started
-    entrance, sent, offered = process.stdin.fileno(), 0, 400_000 * len(line)
+    given, said = present(process.stdin), present(process.stdout)
+    given.write(line)
+    given.flush()
+    assert b"centrality" in said.readline()  # it has started
+    entrance, sent, offered = given.fileno(), 0, 400_000 * len(line)
     os.set_blocking(entrance, False)
     while sent < offered and select.select([], [entrance], [], 1)[1]:
         sent += os.write(entrance, (line * 200)[sent % len(line) :])
     assert sent < offered / 4
     os.set_blocking(entrance, True)
-    rest = threading.Thread(target=lambda: (os.write(entrance, line[sent % len(line) :]), process.stdin.close()))
+
+    def send_the_rest() -> None:
+        os.write(entrance, line[sent % len(line) :])
+        given.close()
+
+    rest = threading.Thread(target=send_the_rest)
     rest.start()  # now somebody reads, and everything comes
-    assert process.stdout.read().count(b"\n") == sent // len(line) + 1
+    assert said.read().count(b"\n") == sent // len(line) + 1
     rest.join()
     assert process.wait() == 0
-    process.stdout.close()
+    said.close()
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".arrow", ".csv.gz", ".npy"])

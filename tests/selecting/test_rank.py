@@ -30,6 +30,7 @@ def model(frame):
     return Chain(Table(), quick()).fit(frame)
 
 
+@pytest.mark.slow
 def test_the_oddest_row_comes_first_and_its_reason_names_the_cell(frame, model):
     ranked = centrality.rank(frame, model=model)
     assert list(ranked.columns) == ["row", "centrality", "p_value", "reasons", *frame.columns]

@@ -10,7 +10,10 @@ from centrality.cli import main
 from centrality.scoring import chunks, sampling
 from centrality.tables import locations
 from tests.conftest import quick
+from tests.present import present
 from tests.promise import assert_same_scores
+
+pytestmark = pytest.mark.slow  # an S3 server is imported and started
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +53,11 @@ def address(bucket, rows, request):
     for name, part in (("1", rows.slice(0, 500)), ("deep/2", rows.slice(500))):
         parquet.write_table(part, f"{path}/{name}.parquet", filesystem=filesystem, row_group_size=100)
     for name in ("_SUCCESS.parquet", ".hidden.parquet", "readme.txt"):
-        with filesystem.open_output_stream(f"{path}/{name}") as file:
+        with present(filesystem).open_output_stream(f"{path}/{name}") as file:
             file.write(b"no data")
     return address
 
 
-@pytest.mark.slow
 def test_names_below_an_address_keep_its_options(address):
     assert locations.files_below(address, (".parquet",)) == ["1.parquet", "deep/2.parquet"]
     base, _, options = address.partition("?")
@@ -69,7 +71,6 @@ def test_a_folder_on_a_store_is_read_and_sampled_like_one_here(address, rows):
     assert len(np.unique(sample)) == 90
 
 
-@pytest.mark.slow
 def test_scores_go_from_store_to_store_and_are_resumed(address, rows, model):
     base, _, options = address.partition("?")
     out = f"{base}-scores/?{options}"
@@ -79,7 +80,7 @@ def test_scores_go_from_store_to_store_and_are_resumed(address, rows, model):
     assert_same_scores(scored["centrality_t100"], load(model).centrality(rows.select(["a", "b"]), t=1))
     one, other = (locations.join(out, name) for name in ("1.parquet", "deep/2.parquet"))
     filesystem, path = locations.filesystem_and_path(one)
-    filesystem.delete_file(path)
+    present(filesystem).delete_file(path)
     before = locations.modified_at(other)
     assert main([*arguments, "--resume"]) == 0
     assert locations.modified_at(other) == before
@@ -100,7 +101,7 @@ def test_a_file_is_written_to_a_store_whole_or_not_at_all(address):
     with locations.write_atomically(place) as here:
         here.write_text("whole")
     filesystem, path = locations.filesystem_and_path(place)
-    assert filesystem.open_input_stream(path).read() == b"whole"
+    assert present(filesystem).open_input_stream(path).read() == b"whole"
 
 
 def test_addresses_of_files_here_are_their_paths(rows, model, tmp_path):

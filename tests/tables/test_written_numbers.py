@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centrality.tables.written_numbers import ENOUGH, LEARNED_FROM, NumberWriting, learn_writing
+from tests.present import present
 
 MARKS = [(".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " "), (",", "'")]
 AFFIXES = [("", ""), ("$", ""), ("€ ", ""), ("US$", ""), ("CHF ", ""), ("", " €"), ("", "%"), ("", " %"), ("", " kg"),
@@ -24,7 +25,7 @@ numbers = st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=20)
 @given(styles, numbers)
 def test_a_number_that_is_written_in_a_style_is_read_back_exactly(writing, wholes):
     exact = [whole / 10**writing.decimals for whole in wholes]  # the nearest float to a number of so many decimals
-    found, wrong = writing.read(pa.array(map(writing.write, exact)))
+    found, wrong = present(writing).read(pa.array(map(writing.write, exact)))
     assert found.tolist() == exact
     assert not wrong.any()
 
@@ -38,7 +39,7 @@ def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, who
         return  # plain digits; and three digits after the only mark, which is the next test
     learned, doubt = learn_writing(pa.array(map(writing.write, exact)))
     assert doubt == ""
-    found, wrong = learned.read(pa.array(map(writing.write, exact)))
+    found, wrong = present(learned).read(pa.array(map(writing.write, exact)))
     np.testing.assert_array_equal(found, exact)
     assert not wrong.any()
     if writing.decimals or writing.thousands in (",", "."):
@@ -65,7 +66,7 @@ def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, who
 )
 def test_the_marks_mean_what_the_whole_column_allows_and_a_choice_is_said(cells, value, doubt):
     writing, said = learn_writing(pa.array(cells))
-    assert writing.read(pa.array(cells))[0][0] == value
+    assert present(writing).read(pa.array(cells))[0][0] == value
     assert said == doubt
 
 
@@ -108,7 +109,7 @@ def test_what_is_no_number_of_the_column_is_told(cell):
 @pytest.mark.parametrize("gap", ["-", "–", "n/a", "N/A", "NA", "null", "None", "?", ".", "", "unknown", "NaN", None])
 def test_a_word_for_a_gap_is_a_gap_and_not_wrong(gap):
     writing, doubt = learn_writing(pa.array(["12.5%", "3%", gap]))
-    found, wrong = writing.read(pa.array(["12.5%", "3%", gap]))
+    found, wrong = present(writing).read(pa.array(["12.5%", "3%", gap]))
     np.testing.assert_array_equal(found, [12.5, 3, np.nan])
     assert not wrong.any()
     assert doubt == ""
@@ -116,29 +117,29 @@ def test_a_word_for_a_gap_is_a_gap_and_not_wrong(gap):
 
 def test_programs_numbers_are_read_beside_decimal_commas():
     writing, _ = learn_writing(pa.array(["1.234,50 €", "12,00 €"]))
-    found, wrong = writing.read(pa.array(["1234.5", "-0.5", "12.50", "1.234", "1.234.5"]))
+    found, wrong = present(writing).read(pa.array(["1234.5", "-0.5", "12.50", "1.234", "1.234.5"]))
     np.testing.assert_array_equal(found, [1234.5, -0.5, 12.5, 1234.0, np.nan])  # 1.234 is how the column writes it
     assert wrong.tolist() == [False, False, False, False, True]
 
 
 def test_a_unit_may_vary_as_people_vary_it():
     writing, doubt = learn_writing(pa.array(["1 day", "3 days", "2 Days", "4days."]))
-    assert writing.read(pa.array(["1 day", "3 days", "2 Days", "4days."]))[0].tolist() == [1, 3, 2, 4]
+    assert present(writing).read(pa.array(["1 day", "3 days", "2 Days", "4days."]))[0].tolist() == [1, 3, 2, 4]
     assert doubt == ""
 
 
 def test_numbers_without_the_unit_of_the_others_are_a_doubt():
     writing, doubt = learn_writing(pa.array(["5 kg", "7 kg", "9 kg", "8"]))
-    assert writing.read(pa.array(["8"]))[0].tolist() == [8]
+    assert present(writing).read(pa.array(["8"]))[0].tolist() == [8]
     assert doubt == "25.0% of the numbers have no unit and are taken for kg, too"
 
 
 def test_thousands_and_millions_multiply():
     cells = pa.array(["$950", "$1.2k", "$3.5M", "$2bn"])
     writing, _ = learn_writing(cells)
-    assert writing.read(cells)[0].tolist() == [950, 1200, 3.5e6, 2e9]
+    assert present(writing).read(cells)[0].tolist() == [950, 1200, 3.5e6, 2e9]
     metres, _ = learn_writing(pa.array(["5 m", "12 m"]))
-    assert metres.read(pa.array(["5 m", "7"]))[0].tolist() == [5, 7]
+    assert present(metres).read(pa.array(["5 m", "7"]))[0].tolist() == [5, 7]
 
 
 @pytest.mark.parametrize(
@@ -171,20 +172,20 @@ def test_several_units_are_no_column_of_numbers_and_that_is_said():
 
 def test_metres_beside_kilometres_are_no_millions():
     assert learn_writing(pa.array(["500 m", "3 km", "12 km", "800 m"]))[0] is None
-    assert learn_writing(pa.array(["12 b", "30 b", "7"]))[0].read(pa.array(["7"]))[0].tolist() == [7]
+    assert present(learn_writing(pa.array(["12 b", "30 b", "7"]))[0]).read(pa.array(["7"]))[0].tolist() == [7]
 
 
 def test_a_unit_of_a_few_cells_is_none_of_the_column():
     writing, doubt = learn_writing(pa.array([*map(str, range(99)), "5a"]))
     assert writing == NumberWriting()
     assert doubt == ""
-    assert writing.read(pa.array(["5a", "5"]))[1].tolist() == [True, False]
+    assert present(writing).read(pa.array(["5a", "5"]))[1].tolist() == [True, False]
 
 
 def test_a_zero_in_front_makes_codes_only_of_bare_digits():
-    assert learn_writing(pa.array(["$012.50", "$7.00"]))[0].read(pa.array(["$012.50"]))[0].tolist() == [12.5]
+    assert present(learn_writing(pa.array(["$012.50", "$7.00"]))[0]).read(pa.array(["$012.50"]))[0].tolist() == [12.5]
     typo = pa.array([*map(str, range(5000)), "007"])
-    assert learn_writing(typo)[0].read(pa.array(["007"]))[0].tolist() == [7]
+    assert present(learn_writing(typo)[0]).read(pa.array(["007"]))[0].tolist() == [7]
     assert learn_writing(pa.array([*map(str, range(500)), "007"]))[0] is None
 
 
@@ -197,9 +198,9 @@ def test_a_few_cells_that_are_no_numbers_do_not_hide_the_others():
 
 def test_a_single_cell_of_very_many_tells_what_a_mark_means():
     cells = ["1,234"] * (3 * LEARNED_FROM)
-    assert learn_writing(pa.array(cells))[0].decimal == "."
+    assert present(learn_writing(pa.array(cells))[0]).decimal == "."
     cells[12_347] = "12,5"
-    assert learn_writing(pa.array(cells))[0].decimal == ","
+    assert present(learn_writing(pa.array(cells))[0]).decimal == ","
 
 
 @pytest.mark.parametrize("parts", [{"decimal": ";"}, {"thousands": "x"}, {"decimals": -1}, {"decimals": 1.5}])
@@ -215,7 +216,7 @@ def test_what_spreadsheets_and_laboratories_put_before_a_number_is_no_part_of_it
     wholes = [7, 1234, 98, 560321, 12]
     writing, doubt = learn_writing(pa.array([style.format(whole) for whole in wholes]))
     assert doubt == ""
-    assert writing.read(pa.array([style.format(whole) for whole in wholes]))[0].tolist() == wholes
+    assert present(writing).read(pa.array([style.format(whole) for whole in wholes]))[0].tolist() == wholes
 
 
 @pytest.mark.parametrize("zero", "０٠۰०")
@@ -223,7 +224,7 @@ def test_digits_of_other_scripts_are_digits(zero):
     wholes = [7, 1234, 98, 560321, 12]
     other = {ord("0") + digit: chr(ord(zero) + digit) for digit in range(10)}
     texts = pa.array([f"{whole}".translate(other) for whole in wholes])
-    assert learn_writing(texts)[0].read(texts)[0].tolist() == wholes
+    assert present(learn_writing(texts)[0]).read(texts)[0].tolist() == wholes
 
 
 def test_zeros_in_front_are_codes_also_where_a_spreadsheet_marked_them_as_text():

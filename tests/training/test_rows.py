@@ -4,6 +4,7 @@ from scipy import sparse
 
 from centrality.network.scaling import Scaling
 from centrality.training.rows import FAR, FEW, MADE, MadeRows, Rows, moved_off, usual_range
+from tests.present import present
 
 
 def held(X: object, scaling: Scaling, max_values: int = 1 << 20) -> Rows:
@@ -47,7 +48,7 @@ def test_positions_by_fold_are_those_of_the_rows_held_now(monkeypatch):
     for _ in range(3):
         allowed = ~np.isin(folds[rows.numbers], (1, 2))
         np.testing.assert_array_equal(rows.without((1, 2)), np.flatnonzero(allowed))
-        parents = rows._made.parents[rows.made_without((1, 2)) - len(rows)]
+        parents = present(rows._made).parents[rows.made_without((1, 2)) - len(rows)]
         assert allowed[parents].all()
         assert len(rows.without((3,))) == (folds[rows.numbers] != 3).sum()
         rows.renew()
