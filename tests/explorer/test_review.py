@@ -142,7 +142,7 @@ def test_the_queue_is_what_the_threshold_and_the_filter_leave_in_the_order_of_t(
     tab.get_by_role("tab", name="Review").click()
     assert "0 of 100 done" in done(tab)  # without a threshold, the first hundred
     tab.locator("input[type=search]").fill("group:red")
-    tab.locator(".histogram .said", has_text="667 of 2,000 rows").wait_for()
+    tab.locator(".histogram .said", has_text="667 of 2,000 rows").wait_for(state="attached")
     tab.get_by_label("Threshold", exact=True).select_option("fdr")
     tab.wait_for_function("() => !document.querySelector('.review .said').textContent.includes('of 100')")
     turn(tab, 1)
