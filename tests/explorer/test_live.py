@@ -53,7 +53,8 @@ class Counted(Representation):
 @pytest.fixture(scope="module")
 def texts():
     rng = np.random.default_rng(0)
-    rows = [" ".join(rng.choice(["cat", "dog", "sun"], size=6)) for _ in range(200)]
+    # Of different lengths: were all equally long, the counts would be tied, and a text without any of its words be odd.
+    rows = [" ".join(rng.choice(["cat", "dog", "sun"], size=rng.integers(4, 9))) for _ in range(200)]
     rows[5] = "cat dog gun gun gun gun sun"
     return Chain(Counted(), FUSE(random_state=0, max_steps=150)).fit(rows), rows
 
