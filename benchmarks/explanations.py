@@ -75,12 +75,12 @@ def odd() -> None:
         each = np.arange(len(test))
         test[each, thrown] = train.mean(0)[thrown] + rng.choice([-1, 1], len(test)) * THROWN * spread[thrown]
         firsts = {t: float((model.explain(test, t).argmin(1) == thrown).mean()) for t in DIAL}
-        step = np.diff(model.toward_center(test, steps=20)[:, :2], axis=1)[:, 0] / np.where(spread > 0, spread, 1)
-        changed = float((np.abs(step).argmax(1) == thrown).mean())
+        way = model.toward_center(test, steps=20) / np.where(spread > 0, spread, 1)
+        changed, in_all = (float((np.abs(way[:, at] - way[:, 0]).argmax(1) == thrown).mean()) for at in (1, -1))
         rows.append(
             {"data": name, "columns": X.shape[1], "rows": len(test)}
             | {f"first at t = {t:g}": share for t, share in firsts.items()}
-            | {"first step changes it most": changed}
+            | {"first step changes it most": changed, "path changes it most": in_all}
         )
         print(rows[-1], flush=True)
     save("explanations_odd", rows)

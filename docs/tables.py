@@ -130,7 +130,7 @@ DIAL = ("0", "0.5", "1")
 
 
 def explanations_odd() -> str:
-    shares = [*(f"first at t = {t}" for t in DIAL), "first step changes it most"]
+    shares = [*(f"first at t = {t}" for t in DIAL), "first step changes it most", "path changes it most"]
     body = [
         [r["data"], r["columns"], *(f"{float(r[share]):.1%}" for share in shares)] for r in rows("explanations_odd")
     ]
