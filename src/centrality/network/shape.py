@@ -122,9 +122,11 @@ def _narrow(seen: NDArray[np.float32], rows: NDArray[np.float32], noise: float) 
     They are eigenvectors of the correlations. Their widths are those of the rows left out: the seen rows, which set the
     directions, would have them too narrow.
     """
-    mean, varying = seen.mean(0, dtype=np.float64).astype(np.float32), np.flatnonzero(seen.std(0) > 0)
-    known, asked = ((some - mean)[:, varying].astype(np.float64) for some in (seen, rows))
+    mean = seen.mean(0, dtype=np.float64).astype(np.float32)
+    known, asked = ((some - mean).astype(np.float64) for some in (seen, rows))
     deviations = known.std(0)
+    varying = np.flatnonzero(deviations > np.finfo(np.float32).eps)  # in these rows, and by more than rounding
+    known, asked, deviations = known[:, varying], asked[:, varying], deviations[varying]
     directions = np.linalg.eigh(np.atleast_2d(np.cov((known / deviations).T)))[1] / deviations[:, None]
     directions /= np.sqrt(np.square(deviations) @ np.square(directions))  # of width 1, were columns independent
     width = np.maximum(np.sqrt(np.square(asked @ directions).mean(0)), NARROWEST)

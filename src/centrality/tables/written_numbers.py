@@ -229,12 +229,15 @@ def _decimal_mark(cells: NumberCells, usual: str, *, currency: bool) -> tuple[st
     either = np.flatnonzero(marked & point & comma)
     if not len(either):
         return ("," if cells.match("digits", " ").any() else "."), ""  # whoever groups by spaces writes decimal commas
-    if usual:
-        return usual, ""
-    # All have three digits after their only mark. A comma then stands between groups, as a rule; so does a point in
-    # prices, and where other numbers have none and at most three digits: decimals would be one or two at times.
+    # All have three digits after their only mark. Where other numbers have none and at most three digits, it stands
+    # between groups: decimals would be one or two at times. Else as in other columns; as a rule, a comma stands between
+    # groups, and so does a point in prices.
     short = 1 - marked.mean() > UNMARKED and not cells.match("digits", "^[0-9]{4}").any()
+    if usual and not short:
+        return usual, ""
     decimal = "," if (currency or short) and not cells.match("digits", ",").any() else "."
+    if usual:
+        return decimal, ""  # what the column shows by itself counts for more than the others
     place = int(either[0])
     taken, other = (cells.sizes(mark)[place] for mark in (decimal, "." if decimal == "," else ","))
     return decimal, f"{cells.parts['digits'][place].as_py()!r} is taken for {taken:g}, but could be {other:g}"
