@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 # One number for as long as the tests last: numba refuses another once it has begun, and others set it for a while.
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-os.environ.setdefault("NUMBA_OPT", "0")  # UMAP of a few rows: compiled in three quarters of the time
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")
 
