@@ -24,6 +24,13 @@ def narrow() -> FUSE:
     return quick(ensemble="auto").fit(correlated(400, 30))
 
 
+def test_columns_that_vary_in_a_row_or_two_have_no_shape():
+    X = np.zeros((300, 2))
+    X[7] = 1, 2  # networks that have not seen it know no variance at all
+    with pytest.warns(UserWarning, match="collapsed"):
+        assert not quick(ensemble="auto").fit(X).fitted_.network.shape
+
+
 def test_rows_in_groups_have_no_shape():
     X = RNG.normal(size=(600, 3)) + 8 * RNG.integers(3, size=(600, 1))
     assert not quick(ensemble="auto").fit(X).fitted_.network.shape

@@ -38,6 +38,7 @@ CLEARLY = (0.8, 1.2)  # nats by which rows left out must be more likely along a 
 PULL = 0.5  # of the potentials' spread, where all directions are narrow
 TAILS = (1.8, 1.4)  # (90% quantile / median)² of the steps along it, over a Gaussian's, to count not at all and in full
 OF_GAUSSIAN = (1.6449 / 0.6745) ** 2
+ROUNDING = float(np.finfo(np.float32).eps)  # a column whose deviation is no larger does not vary
 
 Matrix = NDArray[np.float64]
 
@@ -53,32 +54,35 @@ def shaped(
 
     `learned` are the rows of z, which are scaled, that each member was trained on.
     """
-    varying = np.flatnonzero(z.std(0) > 0)
     judged = [sample(np.flatnonzero(missing(seen, len(z))), z.shape[1], JUDGED, rng) for seen in learned]
-    if min(map(len, judged)) < FEWEST or len(varying) < 2:
+    if min(map(len, judged)) < FEWEST:
+        return network
+    known = [sample(seen, z.shape[1], LEARNED, rng) for seen in learned]
+    least = np.min([z[some].std(0, dtype=np.float64) for some in known], axis=0)
+    varying = np.flatnonzero(least > ROUNDING)  # to every member
+    if len(varying) < 2:
         return network
     whole, samples, evidence = [], [], []
-    for seen, other in zip(learned, judged, strict=True):
-        some = sample(seen, z.shape[1], LEARNED, rng)
+    for some, other in zip(known, judged, strict=True):
         shape, likelihood = _gaussian(z[some], z[other], varying)
         density_of = density(z[np.ix_(some, varying)], z[np.ix_(other, varying)], np.asarray(scales))
         blurred = np.median(density_of, axis=0) - np.log(len(some))
         evidence.append((np.median(likelihood) - blurred.max()) / len(varying))
         whole.append(shape)
         samples.append((z[some], z[other], scales[int(blurred.argmax())]))
-    counts, parts, least = float(_ramp(np.mean(evidence), EVIDENCE)), whole, float(np.finfo(np.float32).eps)
+    counts, parts, smallest = float(_ramp(np.mean(evidence), EVIDENCE)), whole, ROUNDING
     pull = SHARE * counts / (1 - SHARE * counts)
     if counts < 1 and len(varying) <= DIRECTIONS:
-        narrow, numbers = zip(*(_narrow(*each) for each in samples), strict=True)
+        narrow, numbers = zip(*(_narrow(*each, varying) for each in samples), strict=True)
         # The log-density of m Gaussian directions of p spreads as the root of m/p of them all.
         if (root := float(np.sqrt(np.mean(numbers) / len(varying)))) > counts:
-            pull, parts, least = PULL * root, _padded(narrow), 1.0
+            pull, parts, smallest = PULL * root, _padded(narrow), 1.0
     if pull == 0:
         return network
     alone = (EngineScorer(network.alone(member), engine()) for member in range(len(judged)))
     spreads = [_spread(scorer(z[other])[0, :, 1:]) for scorer, other in zip(alone, judged, strict=True)]
     own = [_spread(potential(shape, z[other])[:, None]) for shape, other in zip(parts, judged, strict=True)]
-    weight = pull * np.stack(spreads) / np.maximum(np.stack(own), least)
+    weight = pull * np.stack(spreads) / np.maximum(np.stack(own), smallest)
     together = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
     return replace(network, shape={**together, "weight": weight.astype(np.float32)})
 
@@ -116,18 +120,18 @@ def _gaussian(
     return shape, -0.5 * square - 0.5 * np.log(variances).sum()
 
 
-def _narrow(seen: NDArray[np.float32], rows: NDArray[np.float32], noise: float) -> tuple[Weights, float]:
+def _narrow(
+    seen: NDArray[np.float32], rows: NDArray[np.float32], noise: float, varying: NDArray[np.intp]
+) -> tuple[Weights, float]:
     """Return the shape along narrow directions alone, and how many of these count; in the map each has its part.
 
     They are eigenvectors of the correlations. Their widths are those of the rows left out: the seen rows, which set the
     directions, would have them too narrow.
     """
     mean = seen.mean(0, dtype=np.float64).astype(np.float32)
-    known, asked = ((some - mean).astype(np.float64) for some in (seen, rows))
+    known, asked = ((some - mean)[:, varying].astype(np.float64) for some in (seen, rows))
     deviations = known.std(0)
-    varying = np.flatnonzero(deviations > np.finfo(np.float32).eps)  # in these rows, and by more than rounding
-    known, asked, deviations = known[:, varying], asked[:, varying], deviations[varying]
-    directions = np.linalg.eigh(np.atleast_2d(np.cov((known / deviations).T)))[1] / deviations[:, None]
+    directions = np.linalg.eigh(np.cov((known / deviations).T))[1] / deviations[:, None]
     directions /= np.sqrt(np.square(deviations) @ np.square(directions))  # of width 1, were columns independent
     width = np.maximum(np.sqrt(np.square(asked @ directions).mean(0)), NARROWEST)
     found = np.flatnonzero(width < NARROW)
