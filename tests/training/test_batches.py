@@ -91,14 +91,6 @@ def test_members_have_batches_and_noise_of_their_own():
     assert (batches.noise[:, 0] != batches.noise[:, 1]).all()
 
 
-def test_after_skipped_steps_come_those_that_would_have_come_had_they_been_drawn():
-    whole, resumed = (BatchSampler(task()) for _ in range(2))
-    for _ in range(3):
-        whole.draw(6)
-        resumed.skip(6)
-    np.testing.assert_array_equal(resumed.draw(6).positions, whole.draw(6).positions)
-
-
 def test_noise_is_standard_normal():
     noise = drawn(400).noise.ravel()
     error = len(noise) ** -0.5

@@ -40,7 +40,6 @@ from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.mixing import checked_t
-from centrality.training.checkpoint import Checkpoint
 from centrality.training.dissimilarities import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
@@ -199,9 +198,6 @@ class FUSE(CentralityModel):
             checked_calibration(settings["calibration"])
             settings.share_of_outliers()
             seed = int(random_numbers(self.random_state).randint(2**31))
-            path = settings["checkpoint"]
-            checkpoint = None if path is None else Checkpoint(path, self.get_params(deep=False), X, dissimilarity, seed)
-            seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
             parted, context, shown = settings.split(X, rng), None, X
@@ -210,11 +206,8 @@ class FUSE(CentralityModel):
                 context, made = self._context(X, seed)
                 X, shown = made, context.shown(X, made, seed)
                 held = None if held is None else context.relative(held)
-            about = shown, dissimilarity, rng, seed, checkpoint
-            trained = self._trained(*about, parted=parted, context=context, first=first)
+            trained = self._trained(shown, dissimilarity, rng, seed, parted=parted, context=context, first=first)
             self.fitted_ = self._finish_fit(trained, X, held, rng)
-            if checkpoint is not None:
-                checkpoint.remove()
         return self
 
     def _trained(
@@ -223,7 +216,6 @@ class FUSE(CentralityModel):
         dissimilarity: Dissimilarity,
         rng: np.random.Generator,
         seed: int,
-        checkpoint: Checkpoint | None,
         *,
         parted: Split | None,
         context: Context | None,
@@ -245,7 +237,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = settings.untrained(rows, plan, members, rng, np.random.default_rng(seed + 1))
         task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
-        network, history = train(task, checkpoint)
+        network, history = train(task)
         if context is None:
             network = self._completed(network, rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)

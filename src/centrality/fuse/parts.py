@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def parts_of(model: FUSE) -> tuple[model_file.Header, model_file.Arrays]:
     """Return the header of JSON values and the arrays that a file holds of a fitted model."""
-    settings = model.get_params(deep=False)
-    settings.pop("checkpoint", None)  # it means nothing elsewhere
-    parameters = {name: model_file.as_json(value) for name, value in settings.items()}
+    parameters = {name: model_file.as_json(value) for name, value in model.get_params(deep=False).items()}
     header, arrays = saving.parts_of(model.fitted_)
     return {"model": type(model).__name__, "version": __version__, "parameters": parameters, **header}, arrays
 
