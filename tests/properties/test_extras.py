@@ -21,7 +21,7 @@ from tests.conftest import quick
 ROOT = Path(__file__).parents[2]
 OPTIONAL = [
     *("matplotlib", "pyod", "skrub", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
-    *("pycatch22", "datasketches", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
+    *("pycatch22", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
     *(
         "httptools",
         "uvloop",
@@ -53,7 +53,6 @@ USES = {
     "Series": ("series", "representations.Series('catch22').fit(X.T)"),
     "Scorer": ("onnx", "from centrality.onnx import Scorer; Scorer('{folder}/model.onnx')"),
     "to_onnx": ("onnx", "load('{folder}/rows.safetensors').to_onnx('{folder}/model.onnx')"),
-    "second pass": ("scale", "from centrality.scoring import sketches; sketches.require_possible(None)"),
     "distributed.score": (
         "cluster",
         "from centrality import distributed\n"

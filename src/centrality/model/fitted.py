@@ -60,7 +60,7 @@ class Fitted(Value):
     halves: bool  # each network was trained on another half of the rows
     offset: float  # the score below which `predict` says outlier
     offset_at_t: float  # the t for which `offset` holds
-    offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: a second pass set only the one
+    offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: marks set only the one
     history: History  # the losses of training
     remembered: RememberedRows = field(compare=False, repr=False)  # for further training; never saved in a file
     names: tuple[str, ...] | None  # of the columns, where the training rows had names
@@ -78,10 +78,9 @@ class Fitted(Value):
         if t == self.offset_at_t:
             return self.offset
         if self.offsets is None:
-            why = "a second pass set the quantiles. Fit it" if self.refinement is None else "marks set it. Learn them"
             raise InputError(
-                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: {why} at "
-                "this t."
+                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: marks set "
+                "it. Learn them at this t."
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 

@@ -31,8 +31,8 @@ ADVICE = (  # what to do with a finished model: change the rows, or take another
 class Adapter:
     """Gives a model the columns that it reads of tables with columns of these names, and returns the rows' scores.
 
-    An error names the columns that are missing. `vectors` turns rows into vectors, once; units, raw scores and reasons
-    are then computed from those.
+    An error names the columns that are missing. `vectors` turns rows into vectors, once; units and reasons are then
+    computed from those.
     """
 
     def __init__(self, model: CentralityModel, names: Sequence[str]) -> None:
@@ -97,10 +97,6 @@ class Adapter:
     def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
         """Return the units of the table's rows, from which all scores follow; `vectors` are those of the rows."""
         return self.reader.by_moment(over_vectors(vectors, self.fitted.units), rows)
-
-    def raw(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
-        """Return the uncalibrated scores of the table's rows; `vectors` are those of the rows."""
-        return self.reader.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
     def reasons(
         self, table: pa.Table, vectors: CheckedRows, units: Matrix, ts: Sequence[float], *, top: int = 3
