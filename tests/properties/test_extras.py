@@ -22,17 +22,7 @@ ROOT = Path(__file__).parents[2]
 OPTIONAL = [
     *("matplotlib", "pyod", "skrub", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
     *("pycatch22", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
-    *(
-        "httptools",
-        "uvloop",
-        "openpyxl",
-        "prometheus_client",
-        "onnx",
-        "onnxruntime",
-        "onnxscript",
-        "huggingface_hub",
-        "torch",
-    ),
+    *("httptools", "uvloop", "openpyxl", "prometheus_client", "onnx", "onnxruntime", "huggingface_hub", "torch"),
 ]
 START = """
 import numpy as np
@@ -89,13 +79,7 @@ SECOND = [
         "pandas": ("table", "load('mixed.safetensors').centrality(tables.read('mixed.csv'))"),
         "prometheus_client": ("serve", "from centrality.service import App"),
     },
-    {
-        "skrub": ("table", "representations.Table().fit(X)"),
-        "onnxscript": (
-            "onnx",
-            "import torch; FUSE(encoder=torch.nn.Linear(3, 2), max_steps=2).fit(X).to_onnx('model.onnx')",
-        ),
-    },
+    {"skrub": ("table", "representations.Table().fit(X)")},
 ]
 
 

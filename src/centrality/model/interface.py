@@ -333,7 +333,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
         """Write the network and its calibration as an ONNX file, which other languages can score.
 
-        It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
+        It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`. A model with an
+        encoder of your own cannot be written so: see `to_torch`.
         """
         from centrality.onnx.graph import write  # here: only an export needs it
 
