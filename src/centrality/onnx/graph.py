@@ -22,7 +22,7 @@ from centrality.network.forest import Forest
 from centrality.network.kinds import Kinds
 from centrality.network.network import Network, Weights
 from centrality.network.scorer import folded_head
-from centrality.onnx.scorer import KEY, SEALED, sealed
+from centrality.onnx.scorer import KEY, sealed
 from centrality.onnx.symbols import Graph, Symbol
 
 if TYPE_CHECKING:  # the layer above: it says what a model is, and this room writes it
@@ -67,7 +67,6 @@ def model_of(fitted: "Fitted", t: float, rows: str = "float64") -> Any:
         "feature_names": None if fitted.names is None else list(fitted.names),
         "calibration": fitted.calibration.kind,
         "noise_scale": list(fitted.noise_scale),
-        SEALED: "sha256",
     }
     return _finished(graph, fitted.width, facts, rows)
 
