@@ -98,7 +98,6 @@ def fit(
     columns: Sequence[str] | None = None,
     sample: int | None = None,
     address: str | None = None,
-    progress: bool = False,
 ) -> CentralityModel:
     """Fit a FUSE or a Chain to a uniform sample of a folder of Parquet files, and return the model itself, fitted.
 

@@ -22,6 +22,7 @@ from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
 Item = TypeVar("Item")
 Matrix = NDArray[np.float64]
+ITEMS_AHEAD = 2  # that are read while one is used
 ADVICE = (  # what to do with a finished model: change the rows, or take another model
     "This model was fitted on finite numbers alone. Leave out such rows or fill them in, or fit one that reads text, "
     "dates and gaps: centrality fit ... --represent table (in Python: Chain(Table(), FUSE()))."
@@ -113,11 +114,11 @@ class Adapter:
         return found
 
 
-def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
+def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the same items; a thread fetches the next ones while the last one is used."""
     iterator, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
-        waiting = deque(pool.submit(next, iterator, end) for _ in range(depth))
+        waiting = deque(pool.submit(next, iterator, end) for _ in range(ITEMS_AHEAD))
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, iterator, end))
             yield item  # type: ignore[misc]
