@@ -212,6 +212,6 @@ def test_a_fit_on_the_cluster_is_the_fit_on_its_sample(cluster, folder):
     rng = np.random.default_rng(random_numbers(model.random_state).randint(2**31))
     here = quick(contamination=0.05).fit(sampling.sample(folder, 20_000, rng, ["a", "b"]))
     X = tables.numbers(parquet.read_table(folder, columns=["a", "b"]))[:1000]
-    assert_same_unbounded(fitted.raw(X), here.raw(X))
+    assert_same_unbounded(fitted.fitted_.raw(X), here.fitted_.raw(X))
     assert fitted.offset_ == pytest.approx(here.offset_, abs=1e-9)
     assert fitted.fitted_.training_scores.rows == here.fitted_.training_scores.rows
