@@ -46,7 +46,8 @@ def differences(name: str, before: Any, now: Any, *, to_the_bit: bool) -> Iterat
         if not (before == now if to_the_bit else np.isclose(before, now, rtol=CLOSE, atol=CLOSE, equal_nan=True)):
             yield f"{name}: was {before!r}, is {now!r}"
     elif isinstance(before, str) and before != now:
-        place = next((at for at, pair in enumerate(zip(before, now, strict=False)) if pair[0] != pair[1]), len(before))
+        shared = zip(before, now, strict=False)
+        place = next((at for at, (one, other) in enumerate(shared) if one != other), min(len(before), len(now)))
         yield f"{name}: from character {place} was {shortened(before[place:])}, is {shortened(now[place:])}"
     elif before != now:
         yield f"{name}: was {shortened(before)}, is {shortened(now)}"
