@@ -117,15 +117,6 @@ def test_an_epoch_is_one_pass_of_pairs_then_its_noise_passes():
             assert sorted(rows.tolist()) == list(range(60))
 
 
-def test_read_literally_a_noised_row_counts_once_for_each_column():
-    weights = [
-        list(batches_of_epoch(task(plan=replace(PLAN, epochs=1, literal=literal))))[-1].row_scales.weight
-        for literal in (False, True)
-    ]
-    assert set(weights[0].tolist()) == {1.0}
-    assert set(weights[1].tolist()) == {2.0}  # X has two columns
-
-
 @pytest.mark.parametrize(
     ("budget", "max_values", "expected"),
     [
