@@ -83,6 +83,8 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
         moved, enough = tried[best], bool(scores[best] >= bound)
         chosen.append(left[best][0])
         left = [(group, goal) for group, goal in left if group != chosen[-1]]
+    if not enough and len(goals) > 1:  # values that fit an odd row can lead nowhere; those of one typical row cannot
+        return smallest_change(score, row, goals[:1], owner, bound)
     if not enough:
         return Change(row, (), enough=False)
     for group in chosen[:-1]:
