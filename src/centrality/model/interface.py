@@ -263,7 +263,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         check_is_fitted(self)
         t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)
-        return self._reader().by_feature(self._of(X, Fitted.explain, t, start))
+        reader = self._reader()
+        return reader.by_feature(self._of(X, Fitted.explain, t, start, reader.owner()))
 
     def reasons(
         self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
@@ -275,7 +276,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         reader, t = self._reader(), one_t(self._dial(t))
         reader.features_with_names()  # before the work, not after it
         vectors = reader.vectors(X)
-        parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
+        parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t, owner=reader.owner()))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
         return reader.reasons(t, scores, parts, reader.values(X, vectors), vectors, top=top, names=names)
 

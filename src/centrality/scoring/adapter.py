@@ -105,7 +105,8 @@ class Adapter:
         """Return what lowers each row's centrality, at each t."""
         values = self.reader.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
-        parts, mixing = over_vectors(vectors, self.fitted.contributions), self.fitted.mixing
+        owner, mixing = self.reader.owner(), self.fitted.mixing
+        parts = over_vectors(vectors, lambda rows: self.fitted.contributions(rows, owner=owner))
         own, origin = (over_vectors(vectors, work) for work in (self.fitted.units, self.fitted.origins))
         found = []
         for t in ts:
