@@ -32,7 +32,7 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import FirstPass, with_ends
-from centrality.network.folds import Split, split, split_off_holdout
+from centrality.network.folds import Split, Units, split, split_off_holdout
 from centrality.network.levels import closed
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
@@ -319,7 +319,8 @@ class FUSE(CentralityModel):
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng, members, parted = np.random.default_rng(seed), before.network.members, None
         if not self._settings().by_paper:
-            parted = split(X.shape[0], members, rng, alike=not before.halves, given=before.context is not None)
+            alike, given = not before.halves, before.context is not None
+            parted = split(X.shape[0], members, rng, alike=alike, given=given, units=Units.of(X))
         remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
         assert remembered.rows is not None  # it remembers some of X at least
         if remembered.rows.shape[0] < 3:
