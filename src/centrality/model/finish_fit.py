@@ -126,10 +126,8 @@ def _judge(
     """Score the rows judged, and calibrate the scores by those of networks not trained on the row."""
     rows, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
     outputs = _outputs(trained, scorer, rows)
-    unbiased, unseen = (
-        _by_others(trained, scorer, outputs, X, judged, units),
-        _unseen(trained.split, judged, units, len(outputs)),
-    )
+    unbiased = _by_others(trained, scorer, outputs, X, judged, units=units)
+    unseen = _unseen(trained.split, judged, units, len(outputs))
     apart, given = trained.split is not None and trained.split.apart, trained.context is not None
     fixed, as_new = Calibration.fit(
         kind, unbiased, unseen, clean=clean, apart=apart, level_is_open=level_is_open, given=given
@@ -184,7 +182,13 @@ def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matr
 
 
 def _by_others(
-    trained: Trained, scorer: NetworkScorer, outputs: Matrix, X: CheckedRows, judged: NDArray[np.intp], units: Units
+    trained: Trained,
+    scorer: NetworkScorer,
+    outputs: Matrix,
+    X: CheckedRows,
+    judged: NDArray[np.intp],
+    *,
+    units: Units,
 ) -> Matrix:  # (members, n, 1 + k)
     """Return the outputs for the rows judged, each scaled by column ends that neither the row nor a copy of it set."""
     if trained.split is None or not trained.split.apart:
