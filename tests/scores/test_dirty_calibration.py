@@ -78,7 +78,7 @@ def test_clean_rows_of_a_few_kinds_one_of_them_wide_are_no_group_apart(share):
     """Their tail gets heavier farther out, as that of a group of outliers does, but no space is empty."""
     rng = np.random.default_rng(0)
     wide = [rng.random(1200) < share for _ in range(100)]
-    scores = [-np.abs(rng.normal(size=1200)) * np.where(of, 8, 1) for of in wide]
+    scores = [-np.abs(rng.normal(size=1200)) * np.where(of, 6, 1) for of in wide]
     assert np.mean([lying_apart(np.sort(each)) > 0 for each in scores]) <= 0.1
 
 
