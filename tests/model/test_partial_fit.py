@@ -60,6 +60,13 @@ def test_calibration_rows_are_dropped_since_another_model_scored_them(blob):
     assert model.p_values(np.full((1, 2), 9.0)) == [1 / (judged + 1)]
 
 
+def test_rows_that_come_again_stay_in_their_folds(blob):
+    remembered = quick().fit(blob).partial_fit(blob[:50]).fitted_.remembered
+    rows, first, again = np.unique(remembered.rows, axis=0, return_index=True, return_inverse=True)
+    assert len(rows) == len(blob) < len(remembered.rows)
+    np.testing.assert_array_equal(remembered.folds, remembered.folds[first][again.ravel()])
+
+
 def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
     quick().fit(blob).save(tmp_path / "model.safetensors")
     model = load(tmp_path / "model.safetensors")

@@ -321,6 +321,8 @@ class FUSE(CentralityModel):
         if not self._settings().by_paper:
             alike, given = not before.halves, before.context is not None
             parted = split(X.shape[0], members, rng, alike=alike, given=given, units=Units.of(X))
+            if parted is not None:
+                parted = replace(parted, own=before.remembered.with_its_copies(X, parted.own))
         remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
         assert remembered.rows is not None  # it remembers some of X at least
         if remembered.rows.shape[0] < 3:
