@@ -77,6 +77,7 @@ BY_HAND = (
     _measured("contextual", *SAME_SCORES, results=("contextual", "contextual_means")),
     _measured("contextual_scenarios", *SAME_SCORES),
     _measured("dirty_calibration", *SAME_SCORES),
+    _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
     _measured("drift", "src/centrality/regions.py", "src/centrality/scores/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
     _measured("known_pairs", "src/centrality/depths/mahalanobis.py", *SAME_SCORES),

@@ -57,8 +57,16 @@ def test_an_error_leaves_the_model_as_it_was(blob):
 
 def test_calibration_rows_are_dropped_since_another_model_scored_them(blob):
     model = quick(holdout=0.2).fit(blob).partial_fit(blob[:50])
-    kept = len(model.fitted_.remembered.rows)  # all of them are judged again, by networks that have not seen them
-    assert model.p_values(np.full((1, 2), 9.0)) == [1 / (kept + 1)]
+    # All remembered rows are judged again; the 50 that came twice are copies, which calibrate once.
+    judged = len(np.unique(model.fitted_.remembered.rows, axis=0))
+    assert model.p_values(np.full((1, 2), 9.0)) == [1 / (judged + 1)]
+
+
+def test_rows_that_come_again_stay_in_their_folds(blob):
+    remembered = quick().fit(blob).partial_fit(blob[:50]).fitted_.remembered
+    rows, first, again = np.unique(remembered.rows, axis=0, return_index=True, return_inverse=True)
+    assert len(rows) == len(blob) < len(remembered.rows)
+    np.testing.assert_array_equal(remembered.folds, remembered.folds[first][again.ravel()])
 
 
 def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from centrality.network.folds import LEFT_OUT, Split, split, split_few
+from centrality.network.folds import LEFT_OUT, MANY, Split, Units, equal_rows, split, split_few, split_off_holdout
 
 
 def parted(n: int, members: int, *, alike: bool = False) -> Split:
@@ -108,3 +109,71 @@ def test_rows_dealt_one_by_one_belong_to_each_fold_by_its_share():
     assert few.left_out == ((0, 1), (2, 3), (0, 2), (1, 3))
     assert np.mean(alone.own == 0) == pytest.approx(0.3, abs=5 * (0.21 / n) ** 0.5)
     assert alone.left_out == ((0,),)
+
+
+RECORDS = np.random.default_rng(1).normal(size=(200, 3))
+
+
+def test_rows_are_equal_if_all_of_their_values_are_and_not_if_only_their_sums_are():
+    rows = np.array([[1e300, 1.0], [1e300, 2.0], [0.0, 5.0], [-0.0, 5.0], [1e300, 1.0]])
+    assert equal_rows(rows).tolist() == [0, 1, 2, 2, 0]  # 1e300 swallows what is added to it; 0 and -0 are equal
+    assert equal_rows(sparse.csr_array(rows)).tolist() == [0, 1, 2, 2, 0]
+
+
+@pytest.mark.parametrize("members", [1, 6])
+@pytest.mark.parametrize("times", [2, 5])
+def test_copies_of_a_record_share_a_fold_and_folds_hold_as_many_records(members, times):
+    rows = np.tile(RECORDS, (times, 1))
+    found = split(len(rows), members, np.random.default_rng(0), alike=False, units=Units.of(rows))
+    assert found is not None
+    by_copy = found.own.reshape(times, -1)
+    assert (by_copy == by_copy[0]).all()
+    np.testing.assert_array_equal(np.bincount(by_copy[0]), [50] * 4 if members == 6 else [30, 170])
+
+
+@pytest.mark.parametrize("members", [1, 6])
+def test_without_copies_folds_and_holdout_are_drawn_as_if_nobody_had_looked_for_them(members):
+    looked = split(200, members, np.random.default_rng(0), alike=False, units=Units.of(RECORDS))
+    np.testing.assert_array_equal(looked.own, split(200, members, np.random.default_rng(0), alike=False).own)
+    learned, aside, _ = split_off_holdout(0.3, RECORDS, None, np.random.default_rng(0))
+    order = np.random.default_rng(0).permutation(200)
+    np.testing.assert_array_equal(learned, RECORDS[np.sort(order[60:])])
+    np.testing.assert_array_equal(aside, RECORDS[np.sort(order[:60])])
+
+
+def test_copies_of_a_record_are_on_one_side_of_the_holdout_and_calibrate_once():
+    learned, aside, _ = split_off_holdout(0.3, np.repeat(RECORDS, 3, axis=0), None, np.random.default_rng(0))
+    assert len(learned) == 3 * 140
+    assert len(aside) == 60
+    both = np.concatenate([learned[::3], aside])
+    assert sorted(map(tuple, both)) == sorted(map(tuple, RECORDS))
+
+
+def test_rows_of_coarse_columns_are_equal_by_chance_and_each_is_its_own_unit():
+    """Of 600 rows of 5 coins, each of the 32 rows comes about 19 times, as independent columns expect."""
+    coins = np.random.default_rng(0).integers(0, 2, (600, 5)).astype(float)
+    units = Units.of(coins)
+    assert units.first.all()
+    assert units.common.all()
+    np.testing.assert_array_equal(units.of_row, np.arange(600))
+
+
+def test_a_record_beside_coarse_rows_is_told_from_them_by_a_column_that_is_not_coarse():
+    rows = np.column_stack([np.repeat(RECORDS[:, :2], 3, axis=0), np.repeat([0.0, 1.0], 300)])
+    units = Units.of(rows)
+    assert units.count == 200
+    assert not units.common.any()
+
+
+def test_a_row_that_makes_up_more_than_a_twentieth_of_all_is_no_copy_by_accident():
+    rows = np.concatenate(
+        [RECORDS, np.repeat(RECORDS[:1], 10, axis=0)]
+    )  # 11 of 210 rows are equal, a twentieth is 10.5
+    units = Units.of(rows)
+    assert units.first.all()
+    assert np.flatnonzero(units.common).tolist() == [0, *range(200, 210)]
+    assert Units.of(rows[:-1]).count == 200  # 10 of 209
+
+
+def test_of_very_many_rows_each_is_its_own_unit():
+    assert Units.of(np.zeros((MANY + 1, 1))).count == MANY + 1

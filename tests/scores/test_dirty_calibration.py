@@ -73,6 +73,29 @@ def test_of_clean_rows_hardly_ever_one_is_left_out_however_heavy_their_tails(tai
     assert np.mean(np.array(groups) > 0) <= 0.05
 
 
+@pytest.mark.parametrize("share", [0.04, 0.06, 0.1])
+def test_clean_rows_of_a_few_kinds_one_of_them_wide_are_no_group_apart(share):
+    """Their tail gets heavier farther out, as that of a group of outliers does, but no space is empty."""
+    rng = np.random.default_rng(0)
+    wide = [rng.random(1200) < share for _ in range(100)]
+    scores = [-np.abs(rng.normal(size=1200)) * np.where(of, 6, 1) for of in wide]
+    assert np.mean([lying_apart(np.sort(each)) > 0 for each in scores]) <= 0.1
+
+
+def test_a_group_beyond_an_empty_space_is_left_out_to_the_row():
+    rng = np.random.default_rng(0)
+    for outliers in (20, 50, 70):
+        clean = -np.linalg.norm(rng.normal(size=(1000, 5)), axis=1)
+        scores = np.concatenate([clean, clean.min() - rng.uniform(3, 9, outliers)])
+        assert lying_apart(np.sort(scores)) == outliers
+
+
+def test_scores_of_coarse_columns_leave_no_space_that_says_anything():
+    """All spaces between 32 levels are empty, whatever their width."""
+    coins = np.random.default_rng(0).random((600, 5)) < 0.2
+    assert lying_apart(np.sort(-(2.0 ** coins.sum(1)))) == 0
+
+
 @pytest.mark.parametrize("n", [0, 1, 5, 40])
 def test_of_few_rows_and_of_equal_ones_none_is_left_out(n):
     assert lying_apart(np.arange(float(n))) == 0

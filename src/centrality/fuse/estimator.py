@@ -32,7 +32,7 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import FirstPass, with_ends
-from centrality.network.folds import Split, split, split_few, split_off_holdout
+from centrality.network.folds import Split, Units, split, split_few, split_off_holdout
 from centrality.network.levels import closed
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
@@ -312,8 +312,9 @@ class FUSE(CentralityModel):
         rng, members, parted = np.random.default_rng(seed), before.network.members, None
         if not self._settings().by_paper:
             n, alike, given = X.shape[0], not before.halves, before.context is not None
-            parted = split(n, members, rng, alike=alike, given=given)
+            parted = split(n, members, rng, alike=alike, given=given, units=Units.of(X))
             parted = parted or split_few(n, members, rng, alike=alike, given=given)
+            parted = replace(parted, own=before.remembered.with_its_copies(X, parted.own))
         remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
         rows = remembered.rows
         assert rows is not None  # it remembers some of X at least

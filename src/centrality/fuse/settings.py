@@ -8,7 +8,7 @@ import numpy as np
 from centrality._checks import whole_number, widths
 from centrality._estimator import CheckedRows, share_of_outliers
 from centrality._optional import optional
-from centrality.network.folds import LEFT_OUT, Split, split
+from centrality.network.folds import LEFT_OUT, Split, Units, split
 from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, build
 from centrality.network.resolution import refined
@@ -61,7 +61,7 @@ class Settings(dict[str, Any]):
             return None  # the paper's schedule learns from all rows
         n, width = X.shape
         alike = self["novelty"] or held_at_once(n, width, self.max_values) < n
-        return split(n, members, rng, alike=alike, given=self["given"] is not None)
+        return split(n, members, rng, alike=alike, given=self["given"] is not None, units=Units.of(X))
 
     def loss_weights(self, noise_scales: tuple[float, ...], columns: int) -> list[float]:
         """Return the factor of each scale's local loss that makes it comparable to the loss of an untrained head.

@@ -17,7 +17,7 @@ from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.context import Context
 from centrality.network.ends import by_others
-from centrality.network.folds import Split
+from centrality.network.folds import Split, Units
 from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -31,7 +31,6 @@ from centrality.scores.mixing import SOFT_GIVEN, Mixing
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
-COPIES = 4  # a row with so many copies is scored by all networks, as a new row equal to them would be
 HEART_ROWS = 1000  # rows that `_by_heart` scores
 
 
@@ -68,7 +67,9 @@ def finish_fit(
     These are the rows `judged` of X. `predict` calls a `share_of_outliers` of them outliers, or of new rows like them.
     `level_is_open`: comparisons say nothing about the level of g, which is then set to 0 at the median row.
     """
-    found = _judge(trained, X, judged, calibration, clean=clean, level_is_open=level_is_open)
+    units = Units.of(X)
+    found = _judge(trained, X, judged, units, calibration, clean=clean, level_is_open=level_is_open)
+    independent = units.first[judged]  # copies of one row say no more than the row itself
     mixing, split = found.calibration.mixing, trained.split
     about = mixing, found.new if of_new_rows else found.own, share_of_outliers
     return Fitted(
@@ -87,8 +88,8 @@ def finish_fit(
         history=trained.history,
         remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        inliers=None if split is None else Inliers.of(found.new, "auto", mixing, judged),
-        training_scores=TrainingScores.of(mixing.squeeze(found.new), columns=trained.columns()),
+        inliers=None if split is None else Inliers.of(found.new[independent], "auto", mixing, judged[independent]),
+        training_scores=TrainingScores.of(mixing.squeeze(found.new[independent]), columns=trained.columns()),
         typical=found.typical_points(t, trained.scaling),
     )
 
@@ -113,12 +114,20 @@ class _Judged:
 
 
 def _judge(
-    trained: Trained, X: CheckedRows, judged: NDArray[np.intp], kind: str, *, clean: bool, level_is_open: bool
+    trained: Trained,
+    X: CheckedRows,
+    judged: NDArray[np.intp],
+    units: Units,
+    kind: str,
+    *,
+    clean: bool,
+    level_is_open: bool,
 ) -> _Judged:
     """Score the rows judged, and calibrate the scores by those of networks not trained on the row."""
     rows, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
     outputs = _outputs(trained, scorer, rows)
-    unbiased, unseen = _by_others(trained, scorer, outputs, X, judged), _unseen(trained.split, X, judged, len(outputs))
+    unbiased = _by_others(trained, scorer, outputs, X, judged, units=units)
+    unseen = _unseen(trained.split, judged, units, len(outputs))
     apart, given = trained.split is not None and trained.split.apart, trained.context is not None
     fixed, as_new = Calibration.fit(
         kind, unbiased, unseen, clean=clean, apart=apart, level_is_open=level_is_open, given=given
@@ -173,13 +182,19 @@ def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matr
 
 
 def _by_others(
-    trained: Trained, scorer: NetworkScorer, outputs: Matrix, X: CheckedRows, judged: NDArray[np.intp]
+    trained: Trained,
+    scorer: NetworkScorer,
+    outputs: Matrix,
+    X: CheckedRows,
+    judged: NDArray[np.intp],
+    *,
+    units: Units,
 ) -> Matrix:  # (members, n, 1 + k)
-    """Return the outputs for the rows judged, each scaled by column ends that the row itself did not set."""
+    """Return the outputs for the rows judged, each scaled by column ends that neither the row nor a copy of it set."""
     if trained.split is None or not trained.split.apart:
         return outputs  # no row judged was used to set a column's end
-    scaling, changed = by_others(trained.scaling, X)
-    places = np.flatnonzero(changed[judged])
+    scaling, changed = by_others(trained.scaling, X if units.first.all() else X[units.first])
+    places = np.flatnonzero(changed[units.of_row[judged]])
     if not len(places):
         return outputs
     found = outputs.copy()
@@ -187,21 +202,12 @@ def _by_others(
     return found
 
 
-def _unseen(split: Split | None, X: CheckedRows, judged: NDArray[np.intp], members: int) -> NDArray[np.bool_]:
-    """Say which networks score which rows judged: those not trained on the row, or all if it has many copies."""
+def _unseen(split: Split | None, judged: NDArray[np.intp], units: Units, members: int) -> NDArray[np.bool_]:
+    """Say which networks score which rows judged: those not trained on the row, or all if it comes very often."""
     if split is None:
         return np.ones((members, len(judged)), dtype=bool)
     unseen = split.unseen(judged)
-    return unseen | (_copies(X) >= COPIES)[judged] if split.apart else unseen
-
-
-def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
-    """Count the rows equal to each row, itself included, by comparing one random weighted sum per row."""
-    weights, size = np.random.default_rng(0).normal(size=X.shape[1]), rows_per_block(X.shape[1])
-    blocks = (dense(X[start : start + size]) * weights for start in range(0, X.shape[0], size))
-    marks = np.concatenate([block.sum(1) for block in blocks])
-    _, same, counts = np.unique(marks, return_inverse=True, return_counts=True)
-    return np.asarray(counts[same])
+    return unseen | units.common[judged] if split.apart else unseen
 
 
 def _require_finite(outputs: Matrix) -> None:

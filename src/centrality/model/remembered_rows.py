@@ -4,6 +4,7 @@ It never goes into a file.
 """
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from centrality._checks import tell
 from centrality._estimator import CheckedRows
-from centrality.network.folds import LEARNED_BY_ALL
+from centrality.network.folds import LEARNED_BY_ALL, Units
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
 FEWEST_REMEMBERED = 256  # rows, however wide they are
@@ -46,16 +47,19 @@ class RememberedRows:
         # A model loaded from a file has lost its sample: fewer old rows are left than the draw may ask for.
         new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
         old, fresh = _some(remembered, size - new, rng), _some(n, new, rng)
-        parts = [self.rows[old], X[fresh]]
-        together = (
-            sparse.vstack(parts, format="csr")
-            if sparse.issparse(X)
-            else np.concatenate([np.asarray(part) for part in parts])
-        )
+        together = _together(self.rows[old], X[fresh])
         if folds is None:
             return RememberedRows(together, None, seen)
         of_old = np.full(len(old), LEARNED_BY_ALL, dtype=np.int8) if self.folds is None else self.folds[old]
         return RememberedRows(together, np.concatenate([of_old, folds[fresh]]), seen)
+
+    def with_its_copies(self, X: CheckedRows, folds: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return the folds of new rows, with those that copy remembered rows in the folds of these."""
+        if self.rows is None or self.folds is None:
+            return folds
+        units, old = Units.of(_together(self.rows, X)), self.rows.shape[0]
+        first = np.flatnonzero(units.first)[units.of_row[old:]]
+        return np.where(first < old, self.folds[np.minimum(first, old - 1)], folds)
 
     def warn_of_known(self, rows: CheckedRows | None) -> None:
         """Warn if the sample shows that most of these rows, which should be new, were already trained on."""
@@ -75,6 +79,13 @@ class RememberedRows:
         some = rows[:: max(1, len(rows) // MOST_COMPARED)]
         once = np.intersect1d(_come_once(some), _come_once(self.rows), assume_unique=True)
         return min(1.0, len(once) / len(some) * self.seen / len(self.rows))
+
+
+def _together(old: CheckedRows, new: CheckedRows) -> CheckedRows:
+    """Return old rows with new ones below them."""
+    if sparse.issparse(new):
+        return cast(CheckedRows, sparse.vstack([old, new], format="csr"))
+    return np.concatenate([np.asarray(old), np.asarray(new)])
 
 
 def _come_once(rows: NDArray[np.generic]) -> NDArray[np.void]:

@@ -2,6 +2,9 @@
 
 The rows are dealt out at random to a few folds. An ensemble's networks leave out two of four each, every network
 another pair: each row is unseen by half of the networks. A network alone leaves out one fold of ten.
+
+Copies of a record share a fold: a network that is trained on one of them has seen them all. Rows that are equal because
+columns are coarse are dealt out one by one, as new rows will equal them, too.
 """
 
 from collections.abc import Iterable
@@ -11,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError, fraction
-from centrality._estimator import CheckedRows, Dissimilarity
+from centrality._estimator import CheckedRows, ColumnBlocks, Dissimilarity
+from centrality.network.scaling import MOST_VALUES, dense, rows_per_block
 
 FOLDS = 4  # for an ensemble
 LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: each pair is followed by the other half
@@ -21,6 +25,9 @@ JUDGED_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are t
 MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
 LEARNED_BY_ALL = 100  # the fold of a row that no network leaves out
+MOST_COPIES, MOST_COPIES_SHARE = 20, 0.05  # of one record, and share of all rows: it leaves 20 units at least
+BY_CHANCE = 0.1  # rows are copies of a record if independent columns explain a smaller share of them than this
+COMMON = 4  # rows equal by chance, from which number on all networks score them, as they score a new row equal to them
 
 
 @dataclass(frozen=True)
@@ -58,22 +65,103 @@ class Split:
         return np.flatnonzero(_among(self.own, {fold for folds in self.left_out for fold in folds}))
 
 
-def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Split | None:
+@dataclass(frozen=True)
+class Units:
+    """The units that rows were drawn in: copies of one record are one unit, every other row is its own.
+
+    Rows of coarse columns are equal by chance. They are no copies of one record: new rows will equal them as well, and
+    networks trained on one of them score the others as they score such new rows.
+    """
+
+    of_row: NDArray[np.intp]  # (n,) numbers from 0 on, in the order of the rows
+    first: NDArray[np.bool_]  # (n,) the row is the first of its unit
+    common: NDArray[np.bool_]  # (n,) the row is equal by chance to so many others that new rows will equal it, too
+
+    @classmethod
+    def of(cls, X: CheckedRows) -> "Units":
+        """Find the units of the rows of X; of very many rows each is its own, since no network learns one by heart."""
+        n = X.shape[0]
+        numbers = np.arange(n)
+        first_equal = numbers if n > MANY else equal_rows(X)
+        counts = np.bincount(first_equal, minlength=n)[first_equal]
+        is_copied = (counts > 1) & (counts <= max(1.0, min(MOST_COPIES, MOST_COPIES_SHARE * n)))
+        copied = np.flatnonzero(is_copied)
+        is_copied[copied[expected_equal(X, copied) >= BY_CHANCE * (counts[copied] - 1)]] = False
+        first = ~is_copied | (first_equal == numbers)
+        place = np.cumsum(first) - 1
+        return cls(np.where(first, place, place[first_equal]), first, ~is_copied & (counts >= COMMON))
+
+    @property
+    def count(self) -> int:
+        """Return how many units there are."""
+        return int(np.count_nonzero(self.first))
+
+
+def expected_equal(X: CheckedRows, rows: NDArray[np.intp]) -> NDArray[np.float64]:  # (len(rows),)
+    """Return how many rows of X would be equal to each of these rows if its columns were independent of each other."""
+    n = X.shape[0]
+    expected = np.full(len(rows), float(n))
+    if not len(rows):
+        return expected
+    for _, values in ColumnBlocks(X, MOST_VALUES):
+        for column in values.T:
+            _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+            expected *= counts[places[rows]] / n
+        if (expected < BY_CHANCE).all():  # no row has fewer than one copy
+            break
+    return expected
+
+
+def equal_rows(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
+    """Return for each row the number of the first row that is equal to it, which may be the row itself.
+
+    Equal rows have equal random weighted sums, and few others have: only among rows whose sums coincide are all values
+    compared.
+    """
+    n, size = X.shape[0], rows_per_block(X.shape[1])
+    weights = np.random.default_rng(0).normal(size=X.shape[1])
+    blocks = (dense(X[start : start + size]) * weights for start in range(0, n, size))
+    _, places, counts = np.unique(
+        np.concatenate([block.sum(1) for block in blocks]), return_inverse=True, return_counts=True
+    )
+    numbers = np.arange(n)
+    candidates = np.flatnonzero(counts[places] > 1)
+    first: dict[bytes, int] = {}
+    for start in range(0, len(candidates), size):
+        some = candidates[start : start + size]
+        values = dense(X[some]) + 0  # which makes 0 of -0
+        numbers[some] = [
+            first.setdefault(row.tobytes(), number) for number, row in zip(some.tolist(), values, strict=True)
+        ]
+    return numbers
+
+
+def split(
+    n: int,
+    members: int,
+    rng: np.random.Generator,
+    *,
+    alike: bool,
+    given: bool = False,
+    units: Units | None = None,
+) -> Split | None:
     """Divide n rows into folds at random; return None if rows are too few to leave any out.
 
-    `alike`: all networks leave out the same rows; `given`: there is a context.
+    `alike`: all networks leave out the same rows; `given`: there is a context; `units`: rows of one share a fold.
     """
+    count = n if units is None else units.count
     if n > MANY and (alike or members == 1):  # nothing else is held for each row
-        own = np.minimum(rng.integers(FOLDS_FOR_ONE, size=n, dtype=np.int8), 1)
+        own = np.minimum(rng.integers(FOLDS_FOR_ONE, size=count, dtype=np.int8), 1)
     elif alike or members == 1:
         wanted, most = (JUDGED_GIVEN, MOST_GIVEN) if given else (JUDGED_AT_LEAST, MOST_LEFT_OUT)
-        share = np.clip(wanted / n, 1 / FOLDS_FOR_ONE, most)
-        own = np.ones(n, dtype=np.int8)
-        order = np.arange(n, dtype=np.int32)
+        share = np.clip(wanted / count, 1 / FOLDS_FOR_ONE, most)
+        own = np.ones(count, dtype=np.int8)
+        order = np.arange(count, dtype=np.int32)
         rng.shuffle(order)
-        own[order[: int(share * n)]] = 0
+        own[order[: int(share * count)]] = 0
     else:
-        own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), n))
+        own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), count))
+    own = own if units is None else own[units.of_row]
     parted = Split(own, _left_out_by(members, alike=alike))
     return parted if parted.suffices else None
 
@@ -105,15 +193,22 @@ def _among(own: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:
 def split_off_holdout(
     holdout: float | None, X: CheckedRows, dissimilarity: Dissimilarity, rng: np.random.Generator
 ) -> tuple[CheckedRows, CheckedRows | None, Dissimilarity]:
-    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity."""
+    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity.
+
+    Copies of a row are on one side, and of those aside only the first calibrates.
+    """
     if holdout is None:
         return X, None, dissimilarity
     n = X.shape[0]
-    count = max(1, round(fraction("holdout", holdout) * n))
-    if n - count < 3:
-        raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
-    order = rng.permutation(n)
-    learned, aside = np.sort(order[count:]), np.sort(order[:count])
+    share = fraction("holdout", holdout)
+    units = Units.of(X)
+    count = max(1, round(share * units.count))
+    is_aside = np.zeros(units.count, dtype=bool)
+    is_aside[rng.permutation(units.count)[:count]] = True
+    learned = np.flatnonzero(~is_aside[units.of_row])
+    if len(learned) < 3:
+        raise InputError(f"holdout={holdout:g} of {n} rows leaves {len(learned)} to train on, at least 3 were wanted.")
+    aside = np.flatnonzero(is_aside[units.of_row] & units.first)
     return X[learned], X[aside], among(dissimilarity, learned, n)
 
 
