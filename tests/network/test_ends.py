@@ -56,6 +56,24 @@ def test_the_scale_never_falls_and_can_be_undone(values):
     np.testing.assert_allclose(ended.unscaled(z), x, rtol=1e-6, atol=1e-6 * np.ptp(X))
 
 
+def test_a_column_that_is_constant_among_the_rows_that_set_the_ends_keeps_its_scale():
+    """The rows left out may differ where those learned from do not; their range of 0 says nothing about the scale."""
+    X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [3.0, 1.0]])
+    plain = Scaling.fit(X, "standard")
+    ended = with_ends(plain, np.repeat(X[:3], 20, axis=0))  # so many rows that the ends have their full strength
+    np.testing.assert_array_equal(ended.scaled(X)[:, 0], plain.scaled(X)[:, 0])
+    assert ended.scaled(np.array([[1.0, 5.0]]))[0, 1] > plain.scaled(np.array([[1.0, 5.0]]))[0, 1]
+
+
+def test_a_range_that_is_as_narrow_as_the_room_beyond_it_is_no_reason_for_a_steeper_scale():
+    """Moments around 1.7e9 that differ by a few hours: a value one range beyond them lies at the end of the room."""
+    X = 1.7e9 + np.linspace(0, 1.7e9 * ROOM, 400)[:, None]
+    plain, ended = plain_and_ended(X)
+    width = float(np.ptp(plain.scaled(X)))
+    assert ended.beyond is not None
+    assert ended.beyond.max() == pytest.approx(max(20.0 / width - 1, 0.0), rel=1e-6)
+
+
 def test_a_row_that_sets_an_end_is_judged_by_the_ends_that_the_others_set():
     X = KINDS["log-normal, sigma 3"]
     _, ended = plain_and_ended(X)

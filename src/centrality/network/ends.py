@@ -49,7 +49,9 @@ def with_ends(scaling: Scaling, X: CheckedRows, first: FirstPass | None = None) 
     if scaling.seen is not None:
         return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
     with np.errstate(over="ignore"):  # a range may overflow to infinity: values beyond it are far enough then
-        reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - seen)
+        # From the ends themselves, not from the room around them: it may be all there is between the two.
+        reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
+    # A column that is constant among the rows of X, though not among those that set the scaling, has no range to go by.
     steeper = np.divide(REACH, reached, out=np.ones_like(reached), where=reached > 0) - 1
     enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * X.shape[1]))
     return replace(scaling, seen=seen, beyond=enough**2 * np.maximum(steeper, 0.0))
