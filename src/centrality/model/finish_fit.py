@@ -54,6 +54,7 @@ class Trained:
 def finish_fit(
     trained: Trained,
     X: CheckedRows,
+    X_as_new: CheckedRows,
     judged: NDArray[np.intp],
     *,
     calibration: str,
@@ -65,10 +66,11 @@ def finish_fit(
 ) -> Fitted:
     """Return the fitted model, its quantiles set by the scores that networks give to rows they were not trained on.
 
-    These are the rows `judged` of X. `predict` calls a `share_of_outliers` of them outliers, or of new rows like them.
+    These are the rows `judged` of X, by their vectors in `X_as_new`, which know nothing of the row itself. `predict`
+    calls a `share_of_outliers` of them outliers, or of new rows like them.
     `level_is_open`: comparisons say nothing about the level of g, which is then set to 0 at the median row.
     """
-    found = _judge(trained, X, judged, calibration, clean=clean, level_is_open=level_is_open)
+    found = _judge(trained, X, X_as_new, judged, calibration, clean=clean, level_is_open=level_is_open)
     mixing, split = found.calibration.mixing, trained.split
     about = mixing, found.new if of_new_rows else found.own, share_of_outliers
     return Fitted(
@@ -113,12 +115,20 @@ class _Judged:
 
 
 def _judge(
-    trained: Trained, X: CheckedRows, judged: NDArray[np.intp], kind: str, *, clean: bool, level_is_open: bool
+    trained: Trained,
+    X: CheckedRows,
+    X_as_new: CheckedRows,
+    judged: NDArray[np.intp],
+    kind: str,
+    *,
+    clean: bool,
+    level_is_open: bool,
 ) -> _Judged:
     """Score the rows judged, and calibrate the scores by those of networks not trained on the row."""
     rows, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
     outputs = _outputs(trained, scorer, rows)
-    unbiased, unseen = _by_others(trained, scorer, outputs, X, judged), _unseen(trained.split, X, judged, len(outputs))
+    unbiased = _by_others(trained, scorer, outputs, X, X_as_new, judged=judged)
+    unseen = _unseen(trained.split, X, judged, len(outputs))
     apart, given = trained.split is not None and trained.split.apart, trained.context is not None
     fixed, as_new = Calibration.fit(
         kind, unbiased, unseen, clean=clean, apart=apart, level_is_open=level_is_open, given=given
@@ -173,17 +183,27 @@ def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matr
 
 
 def _by_others(
-    trained: Trained, scorer: NetworkScorer, outputs: Matrix, X: CheckedRows, judged: NDArray[np.intp]
+    trained: Trained,
+    scorer: NetworkScorer,
+    outputs: Matrix,
+    X: CheckedRows,
+    X_as_new: CheckedRows,
+    *,
+    judged: NDArray[np.intp],
 ) -> Matrix:  # (members, n, 1 + k)
-    """Return the outputs for the rows judged, each scaled by column ends that the row itself did not set."""
-    if trained.split is None or not trained.split.apart:
-        return outputs  # no row judged was used to set a column's end
-    scaling, changed = by_others(trained.scaling, X)
+    """Return the outputs for the rows judged, each as if it were new: encoded, and scaled, by the others."""
+    if trained.split is None:
+        return outputs
+    scaling, changed = trained.scaling, np.zeros(X.shape[0], dtype=bool)
+    if trained.split.apart:  # else no row judged was used to set a column's end
+        scaling, changed = by_others(trained.scaling, X)
+    if X_as_new is not X:
+        changed = changed | (np.asarray(X_as_new) != np.asarray(X)).any(1)
     places = np.flatnonzero(changed[judged])
     if not len(places):
         return outputs
     found = outputs.copy()
-    found[:, places] = _outputs(replace(trained, scaling=scaling), scorer, X[judged[places]])
+    found[:, places] = _outputs(replace(trained, scaling=scaling), scorer, X_as_new[judged[places]])
     return found
 
 

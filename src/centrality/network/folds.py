@@ -83,18 +83,17 @@ def _among(own: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:
 
 
 def split_off_holdout(
-    holdout: float | None, X: CheckedRows, dissimilarity: Dissimilarity, rng: np.random.Generator
-) -> tuple[CheckedRows, CheckedRows | None, Dissimilarity]:
-    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity."""
+    holdout: float | None, X: CheckedRows, rng: np.random.Generator
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
+    """Return the numbers of the rows to train on and of those to calibrate on; None for both without a holdout."""
     if holdout is None:
-        return X, None, dissimilarity
+        return None, None
     n = X.shape[0]
     count = max(1, round(fraction("holdout", holdout) * n))
     if n - count < 3:
         raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
     order = rng.permutation(n)
-    learned, aside = np.sort(order[count:]), np.sort(order[:count])
-    return X[learned], X[aside], among(dissimilarity, learned, n)
+    return np.sort(order[count:]), np.sort(order[:count])
 
 
 def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:

@@ -18,7 +18,7 @@ from centrality.representations._base import ItemsLike, Representation, State, a
 from centrality.representations._column_categories import Categories
 from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
 from centrality.representations._column_dates import WITHOUT_MARKS, Dates, are_days, learn_format
-from centrality.representations._column_numbers import Numbers
+from centrality.representations._column_numbers import Numbers, scale_together
 from centrality.representations._column_words import Words
 from centrality.representations._identifiers import FEW_ROWS, identifiers, too_long_to_measure
 from centrality.tables.columns import DataNote, TableError, is_number, is_text, require
@@ -70,7 +70,6 @@ class Table(Representation):
 
     kind = "table"
     spellings = ("table",)
-    scaled = True
 
     def __init__(self, *, cardinality: int = 40, unreadable: float = MOST) -> None:
         self.cardinality = cardinality
@@ -89,6 +88,7 @@ class Table(Representation):
             texts = [column.cast(pa.string()) for column in table.itercolumns() if is_text(column.type)]
             mark = usual_decimal_mark(texts)
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
+            scale_together([encoder for encoder in self._encoders.values() if isinstance(encoder, Numbers)])
             self._doubt_identifiers(table)
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
@@ -111,15 +111,30 @@ class Table(Representation):
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
-        too_many = self._gaps(encoded) > self._most_gaps
+        vectors, counts = self._joined(encoded, self._most_gaps)
+        return vectors, Unreadable(table.num_rows, counts)
+
+    def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
+        table = as_arrow(X)
+        encoded = {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
+        for cells in encoded.values():
+            if cells.gaps.sum() == 1:  # without its row, the column had none
+                cells.faults[NEW_GAP] = cells.faults.get(NEW_GAP, False) | cells.gaps
+        most_of_others = np.sort(self._gaps(encoded))[-2:][0]
+        return self._joined(encoded, int(most_of_others))[0]
+
+    def _joined(
+        self, encoded: dict[str, Cells], most_gaps: int
+    ) -> tuple[NDArray[np.float32], dict[str, dict[str, int]]]:
+        """Return the columns' numbers side by side, faulty cells far off; and how many cells have which fault."""
+        too_many = self._gaps(encoded) > most_gaps
         counts: dict[str, dict[str, int]] = {}
         for name, cells in encoded.items():
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
             cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].far_off()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
-        vectors = np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32)
-        return vectors, Unreadable(table.num_rows, counts)
+        return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
 
     def _encoded(self, table: pa.Table) -> dict[str, Cells]:
         """Return the cells of the columns that are read, by the columns' names."""
@@ -146,6 +161,12 @@ class Table(Representation):
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]]:
         return list(self.columns_ or []), np.repeat(np.arange(len(self._widths())), self._widths())
+
+    def measurements(self) -> NDArray[np.bool_]:
+        first = np.cumsum([0, *self._widths()[:-1]])
+        found = np.zeros(sum(self._widths()), dtype=bool)
+        found[first] = [isinstance(self._encoders[name], Numbers) for name in self.columns_ or []]
+        return found
 
     def values(self, X: ItemsLike) -> list[list[object]]:
         table = as_arrow(X)
