@@ -1,15 +1,13 @@
 """Encode a column of words: free text, or categories of many values."""
 
-import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from centrality._optional import optional
 from centrality.representations._column_cells import FAR, Block, Cells, ColumnEncoder, mask_of, texts_of
 from centrality.tables.unreadable import NEW_GAP, NEW_VALUE
 
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
+NGRAMS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}  # of letters, within words
 COMPONENTS = 30  # numbers that encode a column of words, beside the rarity
 LONG = 4  # letters of the n-grams whose rarity counts: shorter ones are common in many languages
 MANY = 50  # n-grams of a text beyond which their number adds no weight
@@ -26,7 +25,7 @@ Column = NDArray[np.float64]  # (n,)
 
 @dataclass
 class Words(ColumnEncoder):
-    """Encodes free text and categories of many values by the main components of their character n-grams (skrub).
+    """Encodes free text and categories of many values by the main components of their character n-grams.
 
     N-grams that few texts have lie outside all components: a text of them alone, in another language say, would be
     encoded like the average text. So one more number, the text's rarity, says how rare its n-grams are, and weighs as
@@ -48,17 +47,17 @@ class Words(ColumnEncoder):
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray) -> "Words":
-        pd = optional("pandas", "table")
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         texts = texts_of(values)
-        encoder = optional("skrub", "table").StringEncoder(n_components=COMPONENTS, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # few different texts: fewer components, which is what is wanted
-            encoder.fit_transform(pd.Series(texts.fill_null("").to_pylist(), dtype="str", name=name))
-        vectorizer = encoder.vectorizer_
-        vocabulary = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-        svd = getattr(encoder, "tsvd_", None)
-        identity = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary))
-        components = np.asarray(identity if svd is None else svd.components_, dtype=np.float32)
+        vectorizer = TfidfVectorizer(**NGRAMS)
+        weighted = vectorizer.fit_transform(texts.fill_null("").to_pylist()).astype(np.float32)
+        vocabulary = vectorizer.get_feature_names_out().tolist()
+        if min(weighted.shape) > COMPONENTS:
+            components = TruncatedSVD(COMPONENTS, random_state=0).fit(weighted).components_.astype(np.float32)
+        else:  # so few that each may be a component
+            components = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary), dtype=np.float32)
         distinct, missing = pc.count_distinct(texts).as_py(), texts.null_count / len(texts)
         words = cls(vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, distinct, missing)
         counts = words._counts(texts)
@@ -101,10 +100,7 @@ class Words(ColumnEncoder):
         if self._vectorizer is None:
             from sklearn.feature_extraction.text import CountVectorizer
 
-            # These are the settings of skrub's StringEncoder.
-            self._vectorizer = CountVectorizer(
-                ngram_range=(3, 4), analyzer="char_wb", vocabulary=self.vocabulary, dtype=np.float64
-            )
+            self._vectorizer = CountVectorizer(**NGRAMS, vocabulary=self.vocabulary, dtype=np.float64)
         return self._vectorizer.transform(texts.fill_null("").to_pylist())
 
     def _projected(self, counts: "csr_matrix", idf: Column) -> Block:
