@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from centrality.representations import Table
-from centrality.representations._column_dates import learn_format
+from centrality.representations._date_texts import learn_format
 from centrality.tables.unreadable import NO_DATE, Unreadable
 
 DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=int(d)) for d in np.arange(200) * 7 % 365]

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import tell, whole_number
 from centrality._estimator import unchanged_on_failure
-from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations._base import ItemsLike, Representation, State, as_arrow
 from centrality.representations._column_categories import Categories
 from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
-from centrality.representations._column_dates import WITHOUT_MARKS, Dates, are_days, learn_format
+from centrality.representations._column_dates import WITHOUT_MARKS, Dates, are_days
 from centrality.representations._column_numbers import Numbers, scale_together
 from centrality.representations._column_words import Words
+from centrality.representations._date_texts import learn_format
 from centrality.representations._identifiers import FEW_ROWS, identifiers, too_long_to_measure
 from centrality.tables.columns import DataNote, TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
@@ -38,8 +38,8 @@ class Table(Representation):
     """Turns a table of mixed columns into vectors in which every column weighs alike.
 
     Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are standardised, far ones bent;
-    dates become skrub's calendar features; text of few different values is a category, text of many becomes components
-    of its character n-grams (skrub), and how rare these are. Missing values are kept as information: marked beside
+    dates become calendar features; text of few different values is a category, text of many becomes components
+    of its character n-grams, and how rare these are. Missing values are kept as information: marked beside
     numbers and dates, a category of their own among categories. No row is dropped. `describe` says how each column was
     read, `doubts` where that may not be what was meant.
 
@@ -78,7 +78,6 @@ class Table(Representation):
     def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
         table = as_arrow(X)
-        optional("skrub", "table")
         with unchanged_on_failure(self):
             whole_number("cardinality", self.cardinality)
             checked_share(self.unreadable)
