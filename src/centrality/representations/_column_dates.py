@@ -74,6 +74,7 @@ class Dates(ColumnEncoder):
         place = self._parts().index(SECONDS)
         seconds = self.means[place] + float(z[place]) * self.deviations[place] * np.sqrt(max(self._varies().sum(), 1))
         moment = np.datetime64(round(float(np.clip(seconds, *LONGEST_AGO_AND_AHEAD))), "s")
+        moment = _local(np.array([moment], dtype="M8[us]"), self.zone)[0].astype("M8[s]")
         if not self.with_hours:
             moment = (moment + np.timedelta64(12, "h")).astype("M8[D]").astype("M8[s]")  # the nearest day
         written = moment.item()
