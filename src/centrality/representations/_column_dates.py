@@ -110,7 +110,7 @@ class Dates(ColumnEncoder):
             "weekday": (days.astype(np.int64) + 3) % 7 + 1,  # 1970 began on a Thursday
             "hour": of_day // 60,
         }
-        columns: list[NDArray[np.float64]] = [years.astype(np.int64) + 1970.0]
+        columns: list[NDArray[np.floating]] = [years.astype(np.int64) + 1970.0]
         if self.with_hours:
             columns.append((of_day % 60).astype(np.float64))
         columns.append(moments.astype(np.int64) / 1e6)

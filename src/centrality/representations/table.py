@@ -37,7 +37,7 @@ ENCODERS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categ
 class Table(Representation):
     """Turns a table of mixed columns into vectors in which every column weighs alike.
 
-    Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are standardised, far ones bent;
+    Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are scaled by median and spread;
     dates become calendar features; text of few different values is a category, text of many becomes components
     of its character n-grams, and how rare these are. Missing values are kept as information: marked beside
     numbers and dates, a category of their own among categories. No row is dropped. `describe` says how each column was
@@ -64,7 +64,7 @@ class Table(Representation):
     >>> table = Table().fit(rows)
     >>> table.describe()["smokes"]
     'category, 3 levels, missing being one of them'
-    >>> print(table.describe()["rent"].partition(", standardised")[0])
+    >>> print(table.describe()["rent"].partition(", scaled")[0])
     number written as € 1.234,50
     """
 
