@@ -29,6 +29,7 @@ class Numbers(ColumnEncoder):
     clock: bool = False  # they are times of day, in seconds
     center: float = 0.0
     weight: float = 0.0  # 0: all values were equal, and only gaps count
+    far: float = FAR  # where a cell is put that cannot be read: no nearer than any number of fitting
     kind = "numbers"
     _present: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)  # until they are scaled
 
@@ -54,20 +55,20 @@ class Numbers(ColumnEncoder):
         x, wrong = _floats(name, values, self.writing)
         absent = np.isnan(x)
         gaps = absent & ~wrong
-        z = self._scaling().scaled(np.where(absent, self.center, x)[:, None])[:, 0]
+        z = self.scaling().scaled(np.where(absent, self.center, x)[:, None])[:, 0]
         faults = {NO_NUMBER: wrong}
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
         return Cells(z[:, None], gaps, faults | {NEW_GAP: gaps})
 
     def far_off(self) -> NDArray[np.float64]:
-        return np.array([FAR, 1 - self.missing] if self.missing else [FAR])
+        return np.array([self.far, 1 - self.missing] if self.missing else [self.far])
 
     def typical(self, z: NDArray[np.floating]) -> float | str | None:
         """Return the number that these encode, written as the column's are; None for a missing one."""
         if self.missing and z[1] > 0.5 - self.missing:
             return None
-        point = self._scaling().unscaled(np.array([[z[0]]], dtype=np.float64)).item()
+        point = self.scaling().unscaled(np.array([[z[0]]], dtype=np.float64)).item()
         x = float(without_rounding(point, 1 / self.weight if self.weight else 1.0))
         if self.clock:
             return f"{int(x) // 3600:02d}:{int(x) // 60 % 60:02d}"
@@ -96,7 +97,8 @@ class Numbers(ColumnEncoder):
         values, self._present = self._present, None
         return values
 
-    def _scaling(self) -> Scaling:
+    def scaling(self) -> Scaling:
+        """Return how the numbers are centred and weighed."""
         return replace(Scaling.none(1), center=np.array([self.center]), weight=np.array([self.weight]))
 
 
@@ -106,8 +108,9 @@ def scale_together(columns: Sequence[Numbers]) -> None:
     if not varying:
         return
     scaling = Scaling.of_columns([values for _, values in varying])
-    for (column, _), center, weight in zip(varying, scaling.center.tolist(), scaling.weight.tolist(), strict=True):
+    for (column, values), center, weight in zip(varying, scaling.center.tolist(), scaling.weight.tolist(), strict=True):
         column.center, column.weight = center, weight
+        column.far = max(FAR, float(column.scaling().scaled(values[:, None]).max()))
 
 
 def _floats(
