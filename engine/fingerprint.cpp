@@ -33,9 +33,8 @@ int main() {
     const Trunk trunk{{{p, hidden, first.data(), bias.data()}, {hidden, hidden, second.data(), bias.data()}},
                       {hidden, 1 + k, head.data(), head.data() + (1 + k) * hidden}};
     const PackedNetwork network(p, 1 + k, {{trunk}, {trunk, trunk}}, mixture, {});
-    std::vector<double> given(rows.begin(), rows.end()), center(p, 0.1), weight(p, 2.0), shrink(p, 0.9), shift{0.1}, gain{1.1};
-    const std::int64_t heavy[] = {3};
-    const Scaling scaling{center.data(), weight.data(), 1, heavy, shift.data(), gain.data(), shrink.data(), nullptr, nullptr, 10.0, 1e15};
+    std::vector<double> given(rows.begin(), rows.end()), center(p, 0.1), weight(p, 2.0), shrink(p, 0.9);
+    const Scaling scaling{center.data(), weight.data(), shrink.data(), nullptr, nullptr, 10.0, 1e15};
     std::vector<double> outputs(2 * n * (1 + k));
     network.outputs({nullptr, given.data(), n}, &scaling, outputs.data());
     const std::vector<double> low(2 * k, -1.0), per_unit(2 * k, 0.3), middle_of_pair(4, 0.2), per_spread(4, 1.5), by_raw(2 * n, 0.7);

@@ -161,10 +161,4 @@ INLINE double log_1_plus_exp(double x) {  // softplus; used only for losses that
     return (x > 0 ? x : 0.0) + log_1_plus(e);
 }
 
-INLINE double inverse_sinh(double x) {
-    const double a = std::fabs(x);
-    const double y = a < 1e8 ? log_1_plus(a + a * a / (1 + std::sqrt(a * a + 1))) : log_1_plus(2 * a - 1);
-    return x < 0 ? -y : y;
-}
-
 }  // namespace TARGET

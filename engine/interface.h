@@ -33,9 +33,6 @@ struct Shape {
 
 struct Scaling {
     const double *center, *weight;  // (p,)
-    Size heavy_count;
-    const std::int64_t* heavy;    // (heavy_count,)
-    const double *shift, *gain;   // (heavy_count,)
     const double* shrink;         // (p,) or null
     const double *seen, *beyond;  // (2, p) or null: ends of the columns, how much steeper the scale is outside
     double knee, limit;

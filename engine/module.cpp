@@ -55,8 +55,6 @@ struct MixtureArrays {
 
 struct ScalingArrays {
     In<double, 1> center, weight;
-    In<std::int64_t, 1> heavy;
-    In<double, 1> shift, gain;
     std::optional<In<double, 1>> shrink;
     std::optional<In<double, 2>> seen, beyond;
     double knee, limit;
@@ -66,14 +64,8 @@ struct ScalingArrays {
         require(bool(seen) == bool(beyond), "the ends of the columns, and what lies beyond them, go together");
         for (const auto& ends : {&seen, &beyond})
             require(!*ends || ((*ends)->shape(0) == 2 && Size((*ends)->shape(1)) == width), "the scaling must be as wide as the rows");
-        require(shift.shape(0) == heavy.shape(0) && gain.shape(0) == heavy.shape(0), "each heavy column must have a shift and a gain");
-        for (std::size_t i = 0; i < heavy.shape(0); ++i) require(heavy.data()[i] >= 0 && heavy.data()[i] < width, "a heavy column is out of range");
         return {center.data(),
                 weight.data(),
-                Size(heavy.shape(0)),
-                heavy.data(),
-                shift.data(),
-                gain.data(),
                 shrink ? shrink->data() : nullptr,
                 seen ? seen->data() : nullptr,
                 beyond ? beyond->data() : nullptr,
@@ -393,9 +385,9 @@ MODULE_(TARGET, m) {
     nb::class_<MixtureArrays>(m, "Mixture")
         .def(nb::init<In<float, 1>, In<float, 2>, In<float, 2>, In<float, 2>, double>(), "mean"_a, "centres"_a, "precision"_a, "level"_a, "lowest"_a);
     nb::class_<ScalingArrays>(m, "Scaling")
-        .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>,
-                      std::optional<In<double, 2>>, std::optional<In<double, 2>>, double, double>(),
-             "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "seen"_a.none(), "beyond"_a.none(), "knee"_a, "limit"_a);
+        .def(nb::init<In<double, 1>, In<double, 1>, std::optional<In<double, 1>>, std::optional<In<double, 2>>,
+                      std::optional<In<double, 2>>, double, double>(),
+             "center"_a, "weight"_a, "shrink"_a.none(), "seen"_a.none(), "beyond"_a.none(), "knee"_a, "limit"_a);
     // No conversions: arrays are read, and changed, in place.
     nb::class_<Model>(m, "Model")
         .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&, const std::vector<ShapeArrays>&>(),

@@ -40,11 +40,10 @@ class PackedScaling {
 
     template <class Take>
     void in_vectors(double* z, Take take) const {
-        const bool any_heavy = by_.heavy_count > 0, bent = by_.shrink, ended = by_.seen;
-        if (any_heavy) pass_heavy(z);
+        const bool bent = by_.shrink, ended = by_.seen;
         const Doubles knee = all(by_.knee), zero = all(0.0), lowest = all(-by_.limit), highest = all(by_.limit);
         for (Size k = 0; k < row_; k += HALF) {
-            Doubles x = any_heavy ? load(z + k) : (load(z + k) - of(CENTER, k)) * of(WEIGHT, k);
+            Doubles x = (load(z + k) - of(CENTER, k)) * of(WEIGHT, k);
             if (bent) {
                 if (any_less(knee, abs(x))) x = beyond_knee(x);
                 x = x * of(SHRINK, k);
@@ -54,15 +53,6 @@ class PackedScaling {
                 x = x + (of(ABOVE, k) * above - of(BELOW, k) * below);
             }
             take(k, min(highest, max(lowest, x)));  // in this order of arguments a NaN stays one
-        }
-    }
-
-    // Centre and weigh all columns, and bend those with heavy tails.
-    void pass_heavy(double* z) const {
-        for (Size k = 0; k < row_; k += HALF) store(z + k, (load(z + k) - of(CENTER, k)) * of(WEIGHT, k));
-        for (Size h = 0; h < by_.heavy_count; ++h) {
-            double& heavy = z[by_.heavy[h]];
-            heavy = (inverse_sinh(heavy) - by_.shift[h]) * by_.gain[h];
         }
     }
 

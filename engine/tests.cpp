@@ -60,11 +60,9 @@ void test_functions() {
         double eight[HALF];
         store(eight, log_1_plus(all(x)));
         check(eight[0] == log_1_plus(x) && eight[HALF - 1] == eight[0], "log(1 + x) of eight", x, eight[0], log_1_plus(x));
-        close_in_units("asinh", x, inverse_sinh(x), std::asinh(Real(x)), 8);
-        close_in_units("asinh", -x, inverse_sinh(-x), std::asinh(-Real(x)), 8);
     }
     const double infinite = std::numeric_limits<double>::infinity();
-    check(log_1_plus(infinite) == infinite && inverse_sinh(-infinite) == -infinite, "logarithm of an infinity", 0, log_1_plus(infinite), infinite);
+    check(log_1_plus(infinite) == infinite, "logarithm of an infinity", 0, log_1_plus(infinite), infinite);
     for (double x = -699; x <= 0; x += 0.173) close_in_units("exponential of doubles", x, exponential_of_double(x), std::exp(Real(x)), 4);
     check(exponential_of_double(-701) == 0 && exponential_of_double(std::nan("")) == 0, "exponential of doubles", -701, 0, 0);
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 BIN = Path(sys.executable).parent
-ABSENT = ("pandas", "matplotlib", "skrub", "onnx", "PIL", "orjson")
+ABSENT = ("pandas", "matplotlib", "onnx", "PIL", "orjson")
 
 
 def command(*arguments: str | Path, code: int = 0) -> str:
@@ -55,7 +55,9 @@ def of_a_table(folder: Path) -> None:
     assert "centrality[plots]" in command("plot", "map", model, data, "-o", folder / "map.png", code=2)
     assert "centrality[onnx]" in command("export", model, "-o", folder / "model.onnx", code=2)
     assert "centrality[serve]" in command("serve", model, code=2)
-    assert "centrality[table]" in command("fit", data, "-o", folder / "t.safetensors", "--represent", "table", code=2)
+    mixed = folder / "mixed.csv"
+    mixed.write_text("when,price,kind\n" + "".join(f"{1 + k % 28}.03.2024,€ {k},{'ab'[k % 2]}\n" for k in range(300)))
+    assert "1 category, 1 date, 1 number" in command("rank", mixed, "--top", "1")
 
 
 if __name__ == "__main__":

@@ -29,12 +29,59 @@ def file(chain, tmp_path_factory):
 
 
 def test_a_chain_scores_what_fuse_scores_on_the_representation(chain):
-    Z = Table().fit(FRAME).transform(FRAME)
-    model = quick(t=0.25, scaling="none").fit(Z)
+    Z, model = chain.representation_.transform(FRAME), chain.model_
     np.testing.assert_array_equal(chain.heads(FRAME), model.heads(Z))
     np.testing.assert_array_equal(chain.score_samples(FRAME), model.score_samples(Z))
     np.testing.assert_array_equal(chain.predict(FRAME), model.predict(Z))
     np.testing.assert_array_equal(chain.centrality(FRAME), model.centrality(Z))
+
+
+def test_numbers_in_a_table_are_scaled_as_rows_of_numbers_are():
+    """Within the range of fitting, far out in a heavy tail, and beyond all that occurred."""
+    X = np.column_stack([RNG.normal(size=(500, 2)), 1e4 * RNG.standard_cauchy(500), RNG.random(500) < 0.02])
+    Q = np.concatenate([X, 1e3 * X[:50], -1e6 * X[:50]])
+    names = list("abcd")
+    rows, table = quick().fit(X), Chain(Table(), quick()).fit(pd.DataFrame(X, columns=names))
+    wanted = rows.fitted_.scaling.scaled(Q)
+    vectors = table.representation_.transform(pd.DataFrame(Q, columns=names))
+    np.testing.assert_allclose(table.model_.fitted_.scaling.scaled(vectors), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(table.representation_.measurements(), [True] * 4)
+
+
+def test_one_wild_number_counts_whatever_stands_beside_it():
+    """Among 30 categories, which 180 numbers encode, one of five numbers is ten times the greatest of fitting."""
+    rng, n = np.random.default_rng(1), 1000
+    numbers = pd.DataFrame(rng.lognormal(size=(2 * n, 5)), columns=list("abcde"))
+    kinds = pd.DataFrame({f"kind {k}": rng.choice(list("uvwxyz"), 2 * n) for k in range(30)})
+    frame = pd.concat([numbers, kinds], axis=1)
+    model = Chain(Table(), quick(max_steps=200)).fit(frame[:n])
+    fresh = frame[n:].reset_index(drop=True)
+    usual = model.p_values(fresh)
+    wild, column = fresh.copy(), rng.choice(list("abcde"), n)
+    for i, name in enumerate(column):
+        wild.loc[i, name] = 10 * frame.loc[: n - 1, name].max()
+    assert np.median(model.p_values(wild)) <= 5 / n  # the least there is being 1 / (n + 1)
+    assert (usual <= 0.1).mean() == pytest.approx(0.1, abs=0.04)  # .01 is the deviation of a share of 1,000 each
+
+
+def test_texts_that_differ_nearly_everywhere_leave_p_values_right():
+    """What a text alone has is known in fitting, and unknown in a new row: of these, .2 were below .1."""
+    rng, n = np.random.default_rng(0), 1000
+    first = np.array(["anna", "ben", "clara", "david", "eva", "felix", "greta", "hans", "ida", "jan", "karla", "leo"])
+    last = np.array(["smith", "jones", "brown", "miller", "davis", "garcia", "wilson", "moore", "taylor", "thomas"])
+    host = np.array(["gmail.com", "yahoo.com", "gmx.de", "company.org", "example.net"])
+
+    def rows() -> pd.DataFrame:
+        parts = zip(
+            rng.choice(first, n), rng.choice(last, n), rng.integers(9999, size=n), rng.choice(host, n), strict=True
+        )
+        mail = [f"{a}.{b}{number}@{c}" for a, b, number, c in parts]
+        return pd.DataFrame({"mail": ["write to " + mail[0], *mail[1:]], "number": rng.poisson(3, n)})
+
+    fitting, fresh = rows(), rows()
+    for settings in ({}, {"holdout": 0.5}):
+        model = Chain(Table(), FUSE(random_state=0, **settings)).fit(fitting)
+        assert (model.p_values(fresh) <= 0.1).mean() == pytest.approx(0.1, abs=0.05)
 
 
 def test_a_scaling_that_was_asked_for_is_kept():

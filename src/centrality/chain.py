@@ -36,7 +36,7 @@ class Chain(CentralityModel):
     ----------
     representation : one of `centrality.representations`.
     model : the FUSE to fit; None means `FUSE()`. Where its scaling is "auto" and the representation is already in
-        comparable units (`Table`), nothing is scaled again.
+        comparable units (`Table`), nothing is scaled again but numbers beyond all that occurred in fitting.
 
     Attributes
     ----------
@@ -87,11 +87,15 @@ class Chain(CentralityModel):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
-            if model.scaling == "auto" and self.representation_.scaled:
-                model.set_params(scaling="none")
+            model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
+            as_new = self.representation_.transform_as_new(X)
             there = ~np.isnan(Z).all(1)
-            self.model_ = model.fit(Z[there], dissimilarity=among(dissimilarity, np.flatnonzero(there), len(Z)))
+            self.model_ = model._fit(  # noqa: SLF001
+                Z[there],
+                dissimilarity=among(dissimilarity, np.flatnonzero(there), len(Z)),
+                as_new=None if as_new is None else as_new[there],
+            )
         return self
 
     def set_params(self, **params: Any) -> Self:

@@ -43,10 +43,9 @@ def test_no_gaussian_of_the_prior_is_lower_than_what_comes_in(build):
 def test_knee_and_limit_of_the_scaling_are_those_that_come_in():
     by, network = engine(), network_of(Layout(width=1, hidden=(5,)))
     one, model = np.ones(1), by.Model([[EngineScorer(network, by)._trunk(0, 0)]], None)
-    none, heavy = np.empty(0), np.empty(0, dtype=np.int64)
 
     def outputs(x: float, knee: float, limit: float) -> np.ndarray:
-        return model.outputs(np.array([[x]]), by.Scaling(0 * one, one, heavy, none, none, one, None, None, knee, limit))
+        return model.outputs(np.array([[x]]), by.Scaling(0 * one, one, one, None, None, knee, limit))
 
     def scaled(z: float) -> np.ndarray:
         return model.outputs(np.array([[z]], dtype=np.float32), None)

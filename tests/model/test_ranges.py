@@ -14,16 +14,8 @@ from tests.conftest import quick
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory, blob):
     path = tmp_path_factory.mktemp("ranges") / "m.safetensors"
-    heavy = blob.copy()
-    heavy[:, 1] = np.sinh(4 * heavy[:, 1])
-    quick(novelty=True).fit(heavy).save(path)
-    assert len(model_file.read(path)[1]["scaling.heavy"]) == 1
+    quick(novelty=True).fit(blob).save(path)
     return path
-
-
-def heavy_twice(header, arrays):
-    for name in ("heavy", "shift", "gain"):
-        arrays[f"scaling.{name}"] = np.repeat(arrays[f"scaling.{name}"], 2)
 
 
 def huge_weights(header, arrays):
@@ -44,7 +36,6 @@ CRAFTED = {
     ),
     "a negative weight": (changed(mixing={"local_weight": -3.0, "veto": True}), "mixing is none"),
     "a mixture of text": (changed(mixing="soft"), "mixing is none that a fitted model has: 'soft'"),
-    "a heavy column twice": (heavy_twice, "scaling.heavy must name each column once"),
     "an unknown calibration": (
         lambda header, arrays: header["parameters"].update(calibration="isotonic"),
         "calibration must be one of soft, clip, got 'isotonic'",

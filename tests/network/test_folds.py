@@ -135,14 +135,15 @@ def test_copies_of_a_record_share_a_fold_and_folds_hold_as_many_records(members,
 def test_without_copies_folds_and_holdout_are_drawn_as_if_nobody_had_looked_for_them(members):
     looked = split(200, members, np.random.default_rng(0), alike=False, units=Units.of(RECORDS))
     np.testing.assert_array_equal(looked.own, split(200, members, np.random.default_rng(0), alike=False).own)
-    learned, aside, _ = split_off_holdout(0.3, RECORDS, None, np.random.default_rng(0))
+    learned, aside = (RECORDS[rows] for rows in split_off_holdout(0.3, RECORDS, np.random.default_rng(0)))
     order = np.random.default_rng(0).permutation(200)
     np.testing.assert_array_equal(learned, RECORDS[np.sort(order[60:])])
     np.testing.assert_array_equal(aside, RECORDS[np.sort(order[:60])])
 
 
 def test_copies_of_a_record_are_on_one_side_of_the_holdout_and_calibrate_once():
-    learned, aside, _ = split_off_holdout(0.3, np.repeat(RECORDS, 3, axis=0), None, np.random.default_rng(0))
+    thrice = np.repeat(RECORDS, 3, axis=0)
+    learned, aside = (thrice[rows] for rows in split_off_holdout(0.3, thrice, np.random.default_rng(0)))
     assert len(learned) == 3 * 140
     assert len(aside) == 60
     both = np.concatenate([learned[::3], aside])

@@ -20,7 +20,7 @@ from tests.conftest import quick
 
 ROOT = Path(__file__).parents[2]
 OPTIONAL = [
-    *("matplotlib", "pyod", "skrub", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
+    *("matplotlib", "pyod", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
     *("pycatch22", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
     *("httptools", "uvloop", "openpyxl", "prometheus_client", "onnx", "onnxruntime", "huggingface_hub", "torch"),
 ]
@@ -34,7 +34,6 @@ USES = {
     "a GPU": ("torch", "FUSE(device='cuda').fit(X)"),
     "contours": ("plots", "from centrality import plots; plots.contours([(X[:, 0], X[:, 1], X[None, :, :1])], (0,))"),
     "FUSEDetector": ("pyod", "from centrality.pyod import FUSEDetector"),
-    "Table": ("table", "representations.Table().fit(X)"),
     "a workbook": ("excel", "open('{folder}/rows.xlsx', 'wb').close(); tables.read('{folder}/rows.xlsx')"),
     "Images of clip": ("images", "representations.Images('clip').fit([np.zeros((8, 8, 3), np.uint8)])"),
     "Images of timm": ("timm", "representations.Images('resnet18').fit([np.zeros((8, 8, 3), np.uint8)])"),
@@ -58,15 +57,10 @@ USES = {
 }
 # Commands: the extra that each one lacks.
 COMMANDS = {
-    "rank mixed.safetensors mixed.csv": "table",
-    "score mixed.safetensors mixed.csv -o scores.csv": "table",
-    "score mixed.safetensors mixed.csv -o scores.csv --explain": "table",
-    "explore mixed.safetensors mixed.csv --export page.html": "table",
     "plot map rows.safetensors rows.csv -o map.png": "plots",
     "plot history rows.safetensors -o history.png": "plots",
     "demo": "plots",
     "explore rows.safetensors rows.csv --export page.html --map umap": "maps",
-    "fit rows.csv -o new.safetensors --represent table": "table",
     "fit rows.csv -o new.safetensors --represent text:a --encoder bert": "text",
     "fit waves.csv -o new.safetensors --represent series": "series",
     "fit breastw -o new.safetensors": "data",
@@ -76,10 +70,8 @@ COMMANDS = {
 # Packages of an extra beside its first one: the extra, and a use that needs it. Those of a line are hidden together.
 SECOND = [
     {
-        "pandas": ("table", "load('mixed.safetensors').centrality(tables.read('mixed.csv'))"),
         "prometheus_client": ("serve", "from centrality.service import App"),
     },
-    {"skrub": ("table", "representations.Table().fit(X)")},
 ]
 
 
@@ -163,6 +155,15 @@ def test_without_its_extra_a_command_ends_with_2_and_says_which_to_install(said,
     code, _, text = message.partition(" ")
     assert code == "2"
     assert f"pip install 'centrality[{COMMANDS[command]}]'" in text
+
+
+@pytest.mark.slow
+def test_tables_of_any_kind_need_no_extra(folder):
+    uses = {
+        "a new model": "Chain(representations.Table(), FUSE(max_steps=2)).fit(tables.read('mixed.csv'))",
+        "a loaded one": "load('mixed.safetensors').reasons(tables.read('mixed.csv'))",
+    }
+    assert raised(OPTIONAL, {name: START + use for name, use in uses.items()}, folder) == dict.fromkeys(uses)
 
 
 @pytest.mark.slow

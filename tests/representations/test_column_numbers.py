@@ -57,7 +57,9 @@ def test_a_cell_that_is_no_number_counts_against_its_row_and_is_counted():
     table = Table().fit(pa.table({"x": WRITINGS["dollars"]}))
     Z, unreadable = table.examined(pa.table({"x": ["$5.00", "€5.00", "hello", None]}))
     assert unreadable == Unreadable(4, {"x": {NO_NUMBER: 2, NEW_GAP: 1}})
-    assert Z[1:, 0].tolist() == [6.0, 6.0, 6.0]
+    greatest = table.transform(pa.table({"x": WRITINGS["dollars"]})).max()
+    assert greatest > 6
+    assert Z[1:, 0].tolist() == [greatest] * 3  # as far off as any number of fitting
     with pytest.raises(TableError, match="in 2 the value cannot be read as a number"):
         table.transform(pa.table({"x": ["$5.00", "€5.00", "hello"]}))
 
@@ -69,7 +71,7 @@ def test_a_few_unreadable_cells_in_fitting_are_no_gaps():
     with pytest.warns(DataNote, match="in 1 of 300 rows the value cannot be read as a number"):
         Z = table.transform(pa.table({"x": cells}))
     assert Z.shape == (N, 1)  # no column that marks gaps
-    assert Z[0, 0] == 6.0
+    assert Z[0, 0] == Z[1:, 0].max() > 6
 
 
 def test_the_oddest_price_is_the_last_one_as_if_it_were_cleaned_by_hand(tmp_path):
@@ -109,4 +111,4 @@ def test_times_of_day_are_numbers_of_seconds(tmp_path):
     numbers = pa.table({"at": 60.0 * minutes, "x": np.arange(200) % 7})
     np.testing.assert_array_equal(table.transform(rows), Table().fit_transform(numbers))
     assert table.types()["at"] == pa.time32("s")
-    assert table.typical(np.zeros(2))[0] == f"{int(60 * minutes.mean()) // 3600:02d}:{int(minutes.mean()) % 60:02d}"
+    assert table.typical(np.zeros(2))[0] == f"{int(np.median(minutes)) // 60:02d}:{int(np.median(minutes)) % 60:02d}"

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import Chain, load
+from centrality.network.scaling import LIMIT, SPREAD_OF_NORMAL
 from centrality.representations import Table
 from centrality.tables import TableError
 from tests.conftest import quick
@@ -42,8 +43,8 @@ def fitted_table(people) -> Table:
 def test_describe_says_what_became_of_each_column(fitted_table):
     said = fitted_table.describe()
     assert said["key"] == "left out: it looks like an identifier: one word, different in every row"
-    assert "% missing: filled with the mean and marked" in said["height"]
-    assert said["smokes"].startswith("number, standardised")
+    assert "% missing: filled with the median and marked" in said["height"]
+    assert said["smokes"].startswith("number, scaled (median 0")
     assert said["city"] == "category, 3 levels, missing being one of them"
     assert said["since"].startswith("date: when")
     assert said["seen"].startswith("date (written as %Y-%m-%d %H:%M)")
@@ -64,11 +65,14 @@ def test_no_row_is_dropped_and_every_used_column_has_about_one_unit_of_variance(
     Z = fitted_table.transform(people)
     assert Z.shape == (len(people), len(fitted_table.get_feature_names_out()))
     assert np.isfinite(Z).all()
-    np.testing.assert_allclose(Z.mean(0), 0, atol=1e-4)
-    names = fitted_table.get_feature_names_out()
+    names, measured = fitted_table.get_feature_names_out(), fitted_table.measurements()
+    np.testing.assert_allclose(Z[:, ~measured].mean(0), 0, atol=1e-4)
+    np.testing.assert_allclose(np.median(Z[:, measured], axis=0), 0, atol=1e-6)
+    assert names[measured].tolist() == ["height", "smokes"]
     for column in fitted_table.columns_:
         block = Z[:, [name == column or name.startswith(f"{column} ") for name in names]]
-        units = 2 if column == "about" else 1  # a text's components have one, and so has its rarity
+        # A text's components have one, and so has its rarity; two values have no tails to be cut, see `scaling.py`.
+        units = {"about": 2, "smokes": SPREAD_OF_NORMAL**2}.get(column, 1)
         # A tenth missing adds .1 * .9, less what it hides.
         assert block.var(0).sum() == pytest.approx(units, abs=0.12), column
 
@@ -124,7 +128,7 @@ def test_the_largest_numbers_that_there_are_lie_far_off_and_are_finite():
     table = Table().fit(pa.table({"x": np.linspace(-1e-300, 1e-300, 50)}))
     Z = table.transform(pa.table({"x": [1.7e308, -1.7e308]}))
     assert Z[0, 0] == -Z[1, 0]
-    assert 10 < Z[0, 0] < 100
+    assert Z[0, 0] == np.float32(LIMIT)
 
 
 def test_a_missing_date_is_average_and_marked():
@@ -168,6 +172,50 @@ def test_left_out_columns_need_not_come_again(people, fitted_table):
 def test_rows_are_encoded_one_by_one_as_together(people, fitted_table):
     alone = np.concatenate([fitted_table.transform(people.iloc[[i]]) for i in range(20)])
     np.testing.assert_allclose(alone, fitted_table.transform(people.iloc[:20]), atol=1e-6)
+
+
+def test_rows_of_fitting_can_be_encoded_as_if_each_had_not_been_among_them():
+    rng, n = np.random.default_rng(0), 300
+    frame = pd.DataFrame(
+        {
+            "height": np.where(np.arange(n) == 7, np.nan, rng.normal(170, 10, n)),
+            "city": ["Paris" if i == 3 else "Rome" if i % 3 else "Oslo" for i in range(n)],
+        }
+    )
+    table = Table().fit(frame)
+    Z, as_new = table.transform(frame), table.transform_as_new(frame)
+    names = list(table.get_feature_names_out())
+    city = [name.startswith("city ") for name in names]
+    assert np.linalg.norm(as_new[3, city]) == pytest.approx(6.0, rel=1e-6)  # an unseen level lies far off
+    np.testing.assert_array_equal(np.delete(as_new[:, city], 3, axis=0), np.delete(Z[:, city], 3, axis=0))
+    height = names.index("height")
+    assert (as_new[7, height], Z[7, height]) == (6.0, 0.0)  # the only gap: a gap unlike in fitting
+
+
+def test_a_text_of_fitting_is_as_rare_to_the_others_as_it_would_be_had_it_not_been_there():
+    """Each rare word is in three texts: without the text itself, in two."""
+    rng, n = np.random.default_rng(0), 300
+    rare = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 6)) for _ in range(n // 3)]
+    texts = np.array([f"please order {rng.choice(['red', 'green', 'blue'])} {rare[i // 3]}" for i in range(n)])
+    frame = pd.DataFrame({"about": texts})
+    table = Table().fit(frame)
+    Z, as_new, wanted = table.transform(frame)[:10, -1], table.transform_as_new(frame)[:10, -1], []
+    for i in range(10):
+        others = Table().fit(frame.drop(index=i))
+        wanted.append(others.transform(frame.iloc[[i]])[0, -1])
+    assert (np.array(wanted) > Z + 2).all()
+    assert np.abs(as_new - wanted).mean() < 0.1 * np.abs(Z - wanted).mean()  # all rarities' deviation moves a little
+
+
+def test_the_row_with_the_most_gaps_is_judged_as_a_row_with_more_gaps_than_any():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 4)), columns=list("abcd"))
+    frame.iloc[0, :3] = frame.iloc[1, 0] = frame.iloc[2, 1] = frame.iloc[3, 2] = np.nan
+    table = Table().fit(frame)
+    names = list(table.get_feature_names_out())
+    of_numbers = [names.index(name) for name in "abc"]
+    assert table.transform(frame)[0, of_numbers].tolist() == [0.0] * 3
+    assert table.transform_as_new(frame)[0, of_numbers].tolist() == [6.0] * 3
+    np.testing.assert_array_equal(table.transform_as_new(frame)[1:], table.transform(frame)[1:])
 
 
 def test_what_it_learned_fits_into_json_and_arrays(people, fitted_table):
@@ -281,7 +329,7 @@ def test_a_column_that_both_marks_fit_is_read_by_the_decimal_mark_of_the_others(
     rows = {"length": ["3,041", "1,057", "2,500"], "weight": ["1302,81", "950,5", "7,25"], "kind": ["a", "b", "a"]}
     table = Table().fit(pa.table(rows))
     assert table.doubts() == {}
-    assert "mean 2.199" in table.describe()["length"]  # (3.041 + 1.057 + 2.5) / 3
+    assert "median 2.5" in table.describe()["length"]  # of 3.041, 1.057 and 2.5
 
 
 def test_where_the_others_do_not_agree_on_a_mark_a_warning_names_the_column_and_what_was_taken():

@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from centrality.network.folds import split_off_holdout
-from centrality.network.scaling import dense
+from centrality.network.folds import among, split_off_holdout
 from centrality.scores.conformal import (
     evenly_spaced,
     largest_rejected,
@@ -134,36 +133,30 @@ def test_a_lot_decides_only_among_equals():
 
 
 def test_a_holdout_parts_the_rows_and_keeps_their_order():
-    X = np.column_stack([np.arange(8.0), np.zeros(8), np.zeros(8)])
-    learned, aside, among = split_off_holdout(0.25, X, None, np.random.default_rng(0))
-    assert among is None
-    learned, aside = np.asarray(learned), np.asarray(aside)
+    learned, aside = split_off_holdout(0.25, np.zeros((8, 3)), np.random.default_rng(0))
+    assert learned is not None
+    assert aside is not None
     assert (len(learned), len(aside)) == (6, 2)
-    assert sorted([*learned[:, 0], *aside[:, 0]]) == list(range(8))
-    assert (np.diff(learned[:, 0]) > 0).all()
-    assert (np.diff(aside[:, 0]) > 0).all()
+    assert sorted([*learned, *aside]) == list(range(8))
+    assert (np.diff(learned) > 0).all()
+    assert (np.diff(aside) > 0).all()
 
 
 def test_the_dissimilarity_follows_the_rows_that_are_learned():
-    x = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    x, learned = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]), np.array([0, 2, 3, 5])
     for dissimilarity in (np.abs(x[:, None] - x), lambda i, j: np.abs(x[i] - x[j])):
-        learned, _, among = split_off_holdout(0.34, x[:, None], dissimilarity, np.random.default_rng(0))
-        between = among(*np.indices((4, 4))) if callable(among) else among
-        learned = dense(learned)
-        np.testing.assert_array_equal(between, np.abs(learned - learned.T))
+        between = among(dissimilarity, learned, len(x))
+        between = between(*np.indices((4, 4))) if callable(between) else between
+        np.testing.assert_array_equal(between, np.abs(x[learned, None] - x[learned]))
 
 
-def test_without_a_holdout_all_is_as_it_was():
-    X, D = np.zeros((4, 1)), np.zeros((4, 4))
-    learned, aside, among = split_off_holdout(None, X, D, np.random.default_rng(0))
-    assert learned is X
-    assert aside is None
-    assert among is D
+def test_without_a_holdout_no_row_is_chosen():
+    assert split_off_holdout(None, np.zeros((4, 1)), np.random.default_rng(0)) == (None, None)
 
 
 def test_the_smallest_holdout_is_a_row_and_the_largest_leaves_three():
     rng = np.random.default_rng(0)
-    assert len(split_off_holdout(0.01, np.zeros((10, 2)), None, rng)[1]) == 1
-    assert len(split_off_holdout(0.4, np.zeros((5, 2)), None, rng)[0]) == 3
+    assert len(split_off_holdout(0.01, np.zeros((10, 2)), rng)[1]) == 1
+    assert len(split_off_holdout(0.4, np.zeros((5, 2)), rng)[0]) == 3
     with pytest.raises(ValueError, match=r"holdout=0\.6 of 5 rows leaves 2 to train on"):
-        split_off_holdout(0.6, np.zeros((5, 2)), None, rng)
+        split_off_holdout(0.6, np.zeros((5, 2)), rng)

@@ -7,6 +7,7 @@ from centrality._checks import InputError
 from centrality.commands._arguments import data_with_or_without_model, load_model, one_number
 from centrality.commands._display import Result, aligned, paint, shows_progress
 from centrality.commands._found import in_words, require_rows_output, rows_output, the_rest
+from centrality.commands._lean_imports import import_scikit_learn
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return the outliers, the oddest first, and the centrality below which rows were called outliers."""
+    import_scikit_learn()
     import numpy as np
 
     from centrality import tables

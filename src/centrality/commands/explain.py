@@ -7,6 +7,7 @@ from centrality._checks import InputError
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import Result, aligned, paint
 from centrality.commands._found import AS_A_WHOLE, odd_as_a_whole
+from centrality.commands._lean_imports import import_scikit_learn
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
 
@@ -32,6 +33,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return each row's centrality, that of the nearest typical point, and the columns' parts in the difference."""
+    import_scikit_learn()
     from centrality import tables
     from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import dial

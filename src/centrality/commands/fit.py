@@ -19,6 +19,7 @@ from centrality.commands._arguments import (
     seed,
 )
 from centrality.commands._display import Result, shows_progress
+from centrality.commands._lean_imports import import_scikit_learn
 from centrality.commands._reading import reading_lines
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return facts about the model: its rows, its losses, and how each column was read, with doubts."""
+    import_scikit_learn()
     from centrality.model.reader import reader_of
 
     require_output(arguments.output, arguments.data)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import Result, paint, shows_progress
 from centrality.commands._found import columns_to_print, excerpt, in_words
+from centrality.commands._lean_imports import import_scikit_learn
 
 if TYPE_CHECKING:
     from centrality.scoring.ranking import RankedRow
@@ -26,6 +27,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
+    import_scikit_learn()
     from centrality.scoring import ranking
     from centrality.scoring.bulk import dial
 

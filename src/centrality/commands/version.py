@@ -9,7 +9,7 @@ from centrality.commands._display import Result
 
 HELP = "print the versions of centrality, Python and the libraries that it uses"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "narwhals", "safetensors")
-OPTIONAL = ("torch", "matplotlib", "pandas", "skrub", "transformers", "umap-learn", "onnxruntime", "ray", "uvicorn")
+OPTIONAL = ("torch", "matplotlib", "pandas", "transformers", "umap-learn", "onnxruntime", "ray", "uvicorn")
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -32,7 +32,7 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import FirstPass, with_ends
-from centrality.network.folds import Split, Units, split, split_few, split_off_holdout
+from centrality.network.folds import Split, Units, among, split, split_few, split_off_holdout
 from centrality.network.levels import closed
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
@@ -101,9 +101,8 @@ class FUSE(CentralityModel):
     scaling : str, default="auto"
         "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values cannot
         stretch, and bends them like a logarithm beyond ten of these; columns of like scale (within a factor of five)
-        share one, so that distances keep their meaning. With `novelty`, means and deviations do, and asinh bends
-        columns with heavy tails. "standard" standardises, "none" takes rows as they are. A constant column carries no
-        weight, except with "none".
+        share one, so that distances keep their meaning. "standard" standardises, "none" takes rows as they are. A
+        constant column carries no weight, except with "none".
     hidden : sequence of int, default=(128, 128)
         The widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
     encoder : torch.nn.Module or None, default=None
@@ -189,6 +188,10 @@ class FUSE(CentralityModel):
         two row numbers (or of two arrays of them).
         """
         warn_of_labels(y)
+        return self._fit(X, dissimilarity)
+
+    def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: NDArray[np.floating] | None = None) -> Self:
+        """Fit to the rows X; `as_new` are the same rows encoded as if they were new, by which they are judged."""
         with unchanged_on_failure(self):
             first, why = FirstPass(), "an anchor and a pair to compare"
             X = rows_to_fit(self, X, at_least=3, why=why, all_finite=first.all_finite)
@@ -199,15 +202,23 @@ class FUSE(CentralityModel):
             settings.share_of_outliers()
             seed = int(random_numbers(self.random_state).randint(2**31))
             rng = np.random.default_rng(seed)
-            X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
+            X_as_new = X if as_new is None else as_new
+            learned, aside = split_off_holdout(self.holdout, X, rng)
+            held = None if aside is None else X_as_new[aside]
+            if learned is not None:
+                dissimilarity = among(dissimilarity, learned, X.shape[0])
+                X, X_as_new = X[learned], X_as_new[learned]
             parted, context, shown = settings.split(X, rng), None, X
             if self.given is not None:
                 require_possible(settings, dissimilarity, X)
                 context, made = self._context(X, seed)
-                X, shown = made, context.shown(X, made, seed)
+                X, X_as_new, shown = made, made, context.shown(X, made, seed)
                 held = None if held is None else context.relative(held)
-            trained = self._trained(shown, dissimilarity, rng, seed, parted=parted, context=context, first=first)
-            self.fitted_ = self._finish_fit(trained, X, held, rng)
+            columns = meanwhile(lambda: TrainingColumns.of(X_as_new))
+            trained = self._trained(
+                shown, dissimilarity, rng, seed, parted=parted, context=context, first=first, columns=columns
+            )
+            self.fitted_ = self._finish_fit(trained, X, X_as_new, held, rng)
         return self
 
     def _trained(
@@ -220,13 +231,13 @@ class FUSE(CentralityModel):
         parted: Split | None,
         context: Context | None,
         first: FirstPass,
+        columns: Callable[[], TrainingColumns],
     ) -> Trained:
         device = find_device(self.device)
-        columns = meanwhile(lambda: TrainingColumns.of(X))
         # Rows that are relative to their kinds are scaled already.
-        scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
+        scaling = Scaling.fit(X, self.scaling if context is None else "none", self._measurements)
         if self.scaling == "auto" and context is None:
-            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X), first)
+            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X), first, self._measurements)
         settings = self._settings()
         members, left_out = settings.members(*X.shape), None if parted is None else parted.left_out
         plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
@@ -248,8 +259,9 @@ class FUSE(CentralityModel):
         names, owner = (None, None) if self._origins is None else self._origins
         columns = getattr(self, "feature_names_in_", None) if names is None else names
         places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
-        scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
-        return Context.fit(X, scaling, places, of, seed, weighed=self.scaling == "none")
+        scaling = Scaling.fit(X, self.scaling, self._measurements)
+        weighed = self.scaling == "none" or (self.scaling == "auto" and self._measurements is not None)
+        return Context.fit(X, scaling, places, of, seed, weighed=weighed)
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether made rows are compared too, which needs comparisons of scaled rows.
@@ -268,7 +280,12 @@ class FUSE(CentralityModel):
         return shaped(closed(network, *about), *about)
 
     def _finish_fit(
-        self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator
+        self,
+        trained: Trained,
+        X: CheckedRows,
+        X_as_new: CheckedRows,
+        held: CheckedRows | None,
+        rng: np.random.Generator,
     ) -> Fitted:
         """Set all quantiles, by a sample if rows are many, and report on the fit."""
         settings = self._settings()
@@ -278,6 +295,7 @@ class FUSE(CentralityModel):
         fitted = finish_fit(
             trained,
             X,
+            X_as_new,
             judged,
             calibration=settings["calibration"],
             t=self.t,
@@ -329,7 +347,7 @@ class FUSE(CentralityModel):
         network, history = self._trained_further(rows, scaling, known, plan, seed)
         kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
         trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
-        self.fitted_ = replace(self._finish_fit(trained, rows, None, rng), remembered=remembered)
+        self.fitted_ = replace(self._finish_fit(trained, rows, rows, None, rng), remembered=remembered)
         if before.inliers is not None and self.fitted_.inliers is None:
             tell("No row was left out of this training: p-values and detect need calibrate(C) with fresh rows now.")
         return self

@@ -53,6 +53,7 @@ class Trained:
 def finish_fit(
     trained: Trained,
     X: CheckedRows,
+    X_as_new: CheckedRows,
     judged: NDArray[np.intp],
     *,
     calibration: str,
@@ -64,11 +65,21 @@ def finish_fit(
 ) -> Fitted:
     """Return the fitted model, its quantiles set by the scores that networks give to rows they were not trained on.
 
-    These are the rows `judged` of X. `predict` calls a `share_of_outliers` of them outliers, or of new rows like them.
+    These are the rows `judged` of X, by their vectors in `X_as_new`, which know nothing of the row itself. `predict`
+    calls a `share_of_outliers` of them outliers, or of new rows like them.
     `level_is_open`: comparisons say nothing about the level of g, which is then set to 0 at the median row.
     """
     units = Units.of(X)
-    found = _judge(trained, X, judged, units, calibration, clean=clean, level_is_open=level_is_open)
+    found = _judge(
+        trained,
+        X,
+        X_as_new,
+        judged=judged,
+        units=units,
+        kind=calibration,
+        clean=clean,
+        level_is_open=level_is_open,
+    )
     independent = units.first[judged]  # copies of one row say no more than the row itself
     mixing, split = found.calibration.mixing, trained.split
     about = mixing, found.new if of_new_rows else found.own, share_of_outliers
@@ -116,17 +127,18 @@ class _Judged:
 def _judge(
     trained: Trained,
     X: CheckedRows,
+    X_as_new: CheckedRows,
+    *,
     judged: NDArray[np.intp],
     units: Units,
     kind: str,
-    *,
     clean: bool,
     level_is_open: bool,
 ) -> _Judged:
     """Score the rows judged, and calibrate the scores by those of networks not trained on the row."""
     rows, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
     outputs = _outputs(trained, scorer, rows)
-    unbiased = _by_others(trained, scorer, outputs, X, judged, units=units)
+    unbiased = _by_others(trained, scorer, outputs, X, X_as_new, judged=judged, units=units)
     unseen = _unseen(trained.split, judged, units, len(outputs))
     apart, given = trained.split is not None and trained.split.apart, trained.context is not None
     fixed, as_new = Calibration.fit(
@@ -186,19 +198,25 @@ def _by_others(
     scorer: NetworkScorer,
     outputs: Matrix,
     X: CheckedRows,
-    judged: NDArray[np.intp],
+    X_as_new: CheckedRows,
     *,
+    judged: NDArray[np.intp],
     units: Units,
 ) -> Matrix:  # (members, n, 1 + k)
-    """Return the outputs for the rows judged, each scaled by column ends that neither the row nor a copy of it set."""
-    if trained.split is None or not trained.split.apart:
-        return outputs  # no row judged was used to set a column's end
-    scaling, changed = by_others(trained.scaling, X if units.first.all() else X[units.first])
-    places = np.flatnonzero(changed[units.of_row[judged]])
+    """Return the outputs for the rows judged, each as if it were new: encoded, and scaled, by the others."""
+    if trained.split is None:
+        return outputs
+    scaling, changed = trained.scaling, np.zeros(X.shape[0], dtype=bool)
+    if trained.split.apart:  # else no row judged was used to set a column's end; a copy of the row is no other row
+        scaling, ends_change = by_others(trained.scaling, X if units.first.all() else X[units.first])
+        changed = ends_change[units.of_row]
+    if X_as_new is not X:
+        changed = changed | (np.asarray(X_as_new) != np.asarray(X)).any(1)
+    places = np.flatnonzero(changed[judged])
     if not len(places):
         return outputs
     found = outputs.copy()
-    found[:, places] = _outputs(replace(trained, scaling=scaling), scorer, X[judged[places]])
+    found[:, places] = _outputs(replace(trained, scaling=scaling), scorer, X_as_new[judged[places]])
     return found
 
 

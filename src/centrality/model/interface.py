@@ -48,6 +48,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     """Score rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
 
     _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
+    _measurements: NDArray[np.bool_] | None = None  # of vectors that a representation has scaled
     __metadata_request__fit = {"dissimilarity": UNUSED}  # noqa: RUF012  (scikit-learn would cut a square matrix by rows)
 
     # What a kind of model defines.

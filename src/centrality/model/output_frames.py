@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._optional import optional
 from centrality.model.reader import reader_of
 from centrality.scores.mixing import name_at
 from centrality.scores.reasons import Reasons
@@ -102,7 +101,8 @@ def _contained(container: str, values: Matrix, columns: Sequence[str], index: ob
         if values.ndim == 1:
             return pl.Series(columns[0], values)
         return pl.DataFrame({name: values[:, j] for j, name in enumerate(columns)})
-    pd = optional("pandas", "table")
+    import pandas as pd  # there, for the same reason
+
     if values.ndim == 1:
         return pd.Series(values, index=index, name=columns[0])
     return pd.DataFrame(values, index=index, columns=list(columns))

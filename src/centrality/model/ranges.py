@@ -59,10 +59,7 @@ def _require_weights(arrays: Arrays) -> None:
 
 def _require_columns(arrays: Arrays) -> None:
     mark = "context." if "context.given" in arrays else ""
-    heavy = arrays[f"{mark}scaling.heavy"]
-    if len(np.unique(heavy)) < heavy.size:
-        raise InputError("scaling.heavy must name each column once, one comes twice.")
-    for name in (f"{mark}scaling.{part}" for part in ("weight", "gain", "shrink", "beyond")):
+    for name in (f"{mark}scaling.{part}" for part in ("weight", "shrink", "beyond")):
         if name in arrays and (arrays[name] < 0).any():
             raise InputError(f"{name} must hold numbers of at least 0, got {arrays[name].min():g}.")
     shrink = arrays.get(f"{mark}scaling.shrink", np.ones(1))

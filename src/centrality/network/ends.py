@@ -42,17 +42,28 @@ class FirstPass:
         return self._seen[1] if self._seen is not None and self._seen[0] is X else _ends(X)
 
 
-def with_ends(scaling: Scaling, X: CheckedRows, first: FirstPass | None = None) -> Scaling:
-    """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward."""
+def with_ends(
+    scaling: Scaling,
+    X: CheckedRows,
+    first: FirstPass | None = None,
+    measurements: NDArray[np.bool_] | None = None,
+) -> Scaling:
+    """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward.
+
+    The scale is steeper beyond those of `measurements` alone, if columns encode other things as well.
+    """
     ends = (first or FirstPass()).ends(X)
     seen = _with_room(scaling, ends)
     if scaling.seen is not None:
         return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
     with np.errstate(over="ignore"):  # a range may overflow to infinity: values beyond it are far enough then
-        reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - seen)
+        # From the ends themselves, not from the room around them: it may be all there is between the two.
+        reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
+    # A column that is constant among the rows of X, though not among those that set the scaling, has no range to go by.
     steeper = np.divide(REACH, reached, out=np.ones_like(reached), where=reached > 0) - 1
-    enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * X.shape[1]))
-    return replace(scaling, seen=seen, beyond=enough**2 * np.maximum(steeper, 0.0))
+    which = np.ones(X.shape[1], dtype=bool) if measurements is None else measurements
+    enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * max(which.sum(), 1)))
+    return replace(scaling, seen=seen, beyond=np.where(which, enough**2 * np.maximum(steeper, 0.0), 0.0))
 
 
 def by_others(scaling: Scaling, X: CheckedRows) -> tuple[Scaling, NDArray[np.bool_]]:

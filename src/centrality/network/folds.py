@@ -191,14 +191,14 @@ def _among(own: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:
 
 
 def split_off_holdout(
-    holdout: float | None, X: CheckedRows, dissimilarity: Dissimilarity, rng: np.random.Generator
-) -> tuple[CheckedRows, CheckedRows | None, Dissimilarity]:
-    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity.
+    holdout: float | None, X: CheckedRows, rng: np.random.Generator
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
+    """Return the numbers of the rows to train on and of those to calibrate on; None for both without a holdout.
 
     Copies of a row are on one side, and of those aside only the first calibrates.
     """
     if holdout is None:
-        return X, None, dissimilarity
+        return None, None
     n = X.shape[0]
     share = fraction("holdout", holdout)
     units = Units.of(X)
@@ -208,8 +208,7 @@ def split_off_holdout(
     learned = np.flatnonzero(~is_aside[units.of_row])
     if len(learned) < 3:
         raise InputError(f"holdout={holdout:g} of {n} rows leaves {len(learned)} to train on, at least 3 were wanted.")
-    aside = np.flatnonzero(is_aside[units.of_row] & units.first)
-    return X[learned], X[aside], among(dissimilarity, learned, n)
+    return learned, np.flatnonzero(is_aside[units.of_row] & units.first)
 
 
 def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:

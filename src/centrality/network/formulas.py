@@ -57,8 +57,6 @@ def constants_of_kinds(kinds: Kinds) -> Constants:
 def scaled(model: Model, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
     """Return rows in the user's units as `Scaling.scaled` does; given a context, relative to their kinds."""
     z = (x - model.center) * model.weight
-    if len(model.heavy):
-        z = z.index_copy(1, model.heavy, (z[:, model.heavy].asinh() - model.shift) * model.gain)
     if model.shrink is not None:
         size = z.abs()
         z = (z.sign() * (KNEE + (size - KNEE).clamp(min=0).log1p())).where(size > KNEE, z) * model.shrink

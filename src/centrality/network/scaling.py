@@ -1,15 +1,17 @@
 """Bring the user's columns to the network: centred, scaled, and compressed far out.
 
-Rows that may hold outliers are scaled by their middle: centred on the median, divided by the deviation of the column
-with its tails cut (winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides how the
-others are scaled. Clean rows are scaled by their mean and deviation: far values are no errors there.
+Columns are scaled by their middle: centred on the median, divided by the deviation of the column with its tails cut
+(winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides how the others are scaled.
+
+Measured without the bend: 1% of wild cells in the training rows take .03 to .07 of the power to find rows that are odd
+elsewhere, and one-class AUC of columns with heavy tails falls by .003 +- .002 (SpamBase .02 to .03).
 
 Large data is never copied as one: dense, integer and sparse rows are converted block by block.
 """
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -27,12 +29,10 @@ from centrality.engine import Engine, engine
 from centrality.scores.magnitudes import largest, mean_and_deviation, unit_of
 from centrality.scores.quantiles import column_quantiles
 
+_Block: TypeAlias = tuple[slice, NDArray[np.float64]]  # of columns, and their values
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
 
 SCALINGS = ("auto", "standard", "none")
-ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
-HEAVY = 6.0  # a column's tails are heavy if its kurtosis is above this; a normal one has 3, a double exponential 6
-BENT_IF_CLEAN = 3.0  # deviations from which such a column is bent
 BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
 MOST_VALUES = 1 << 22  # where rows are so wide that few of them are more than that: 32 MiB
 SAMPLE_VALUES = 1 << 19  # values that tell whether tails are heavy
@@ -49,85 +49,70 @@ UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest sp
 
 @dataclass(frozen=True, eq=False)
 class Scaling(Value):
-    """Scale the columns: z = u = (x - center) * weight; where tails are heavy, z = (asinh(u) - shift) * gain.
+    """Scale the columns: z = (x - center) * weight.
 
-    With `shrink`, z = shrink * u up to the knee, and beyond it a logarithm goes on from there. A constant column has
-    weight 0. What lies outside the ends `seen` is put farther out by `beyond` times its distance from them.
+    With `shrink`, they are multiplied by it up to the knee, and beyond it a logarithm goes on from there. A constant
+    column has weight 0. What lies outside the ends `seen` is put farther out by `beyond` times its distance from them.
     """
 
     center: NDArray[np.float64]  # (p,)
     weight: NDArray[np.float64]  # (p,)
-    heavy: NDArray[np.int64]  # (h,) numbers of the columns with heavy tails
-    shift: NDArray[np.float64]  # (h,)
-    gain: NDArray[np.float64]  # (h,)
     shrink: NDArray[np.float64] | None = None  # (p,) None: not bent beyond the knee
     seen: NDArray[np.float64] | None = None  # (2, p) least and greatest scaled values, see `network/ends.py`; or None
     beyond: NDArray[np.float64] | None = None  # (2, p) how much steeper the scale is below and above them
 
     @classmethod
-    def fit(cls, X: CheckedRows, kind: str, *, clean: bool = False) -> "Scaling":
-        """Return the scaling of this kind, fitted to the rows X."""
+    def fit(cls, X: CheckedRows, kind: str, measurements: NDArray[np.bool_] | None = None) -> "Scaling":
+        """Return the scaling of this kind, fitted to the rows X.
+
+        With `measurements`, a representation has centred and weighed all columns: "auto" only bends them, and makes
+        sure that those measurements which then lie far out often weigh no more than others.
+        """
         if kind not in SCALINGS:
             raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
-        if kind == "auto" and not clean:
+        if kind == "auto" and measurements is not None:
+            bent = cls.none(X.shape[1]).with_bend(_sample(X))
+            assert bent.shrink is not None
+            return replace(bent, shrink=np.where(measurements, bent.shrink, 1.0))
+        if kind == "auto":
             return cls._robust(_sample(X), functools.cache(lambda: _moments(X)[1]))
         mean, deviation = _moments(X)
-        none = np.empty(0)
-        if kind == "none":
-            return cls.none(len(mean))
-        varies = deviation > 0
-        standard = cls(mean, _inverse(deviation), none.astype(np.int64), none, none)
-        if kind == "standard":
-            return standard
-        heavy = standard._with_heavy_tails(X, BENT_IF_CLEAN)
-        if not len(heavy.heavy) and deviation.max() <= ALIKE * deviation[varies].min():
-            # One scale for all keeps distances and angles what they were.
-            unit = unit_of(deviation.max())
-            common = np.where(varies, np.sqrt(np.square(deviation[varies] / unit).mean()) * unit, 0.0)
-            return cls(mean, _inverse(common), none.astype(np.int64), none, none)
-        return heavy
+        return cls.none(len(mean)) if kind == "none" else cls(mean, _inverse(deviation))
 
     @classmethod
     def none(cls, width: int) -> "Scaling":
         """Return the scaling that leaves so many columns as they are."""
-        empty = np.empty(0)
-        return cls(np.zeros(width), np.ones(width), empty.astype(np.int64), empty, empty)
+        return cls(np.zeros(width), np.ones(width))
 
     @classmethod
-    def _robust(cls, sample: ColumnBlocks, deviation: Callable[[], NDArray[np.float64]]) -> "Scaling":
+    def of_columns(cls, columns: Sequence[NDArray[np.float64]]) -> "Scaling":
+        """Return the scaling "auto" of columns that need not have equally many values: those of a table with gaps."""
+        step = _step(max(map(len, columns)), len(columns))
+        sample = [(slice(k, k + 1), values[::step, None]) for k, values in enumerate(columns)]
+        return cls._robust(sample, lambda: np.array([mean_and_deviation(values)[1] for values in columns]))
+
+    @classmethod
+    def _robust(cls, sample: Iterable[_Block], deviation: Callable[[], NDArray[np.float64]]) -> "Scaling":
         """Return the scaling by each column's median and winsorised deviation.
 
         `deviation` reads all rows, to tell constant columns from those with rare values; if no column of the sample is
         constant between its tails, it is not called.
         """
         median, spread = (np.concatenate(parts) for parts in zip(*_middles(sample, deviation), strict=True))
-        none = np.empty(0)
-        weight = _inverse(_in_like_units(spread))
-        bent = cls(median, weight, none.astype(np.int64), none, none, np.ones_like(spread))
-        # Where many values lie beyond the knee, the column must not weigh more than others; few of them change nothing.
-        beyond = [np.clip(bent._of(at).scaled(values), -KNEE, KNEE).std(0) for at, values in sample]
-        shrink = np.minimum(1.0, _inverse(np.concatenate(beyond)))
-        return replace(bent, shrink=np.where(shrink > 0, shrink, 1.0))
+        return cls(median, _inverse(_in_like_units(spread))).with_bend(sample)
+
+    def with_bend(self, sample: Iterable[_Block]) -> "Scaling":
+        """Return the scaling bent beyond the knee.
+
+        Where many values lie there, the column must not weigh more than others; few of them change nothing.
+        """
+        spread = [np.clip(self._of(at).scaled(values), -KNEE, KNEE).std(0) for at, values in sample]
+        shrink = np.minimum(1.0, _inverse(np.concatenate(spread)))
+        return replace(self, shrink=np.where(shrink > 0, shrink, 1.0))
 
     def _of(self, columns: slice) -> "Scaling":
-        """Return the scaling of these columns, none of which has heavy tails."""
-        shrink = None if self.shrink is None else self.shrink[columns]
-        return replace(self, center=self.center[columns], weight=self.weight[columns], shrink=shrink)
-
-    def _with_heavy_tails(self, X: CheckedRows, bent_from: float) -> "Scaling":
-        """Pass columns with heavy tails through asinh: a few huge values would make all others look alike."""
-        heavy, shift, spread = [], [], []
-        for at, values in _sample(X):
-            u = self._of(at).scaled(values)
-            found = np.flatnonzero(_kurtosis(u) > HEAVY)
-            bent = np.arcsinh(u[:, found] / bent_from)
-            heavy.append(at.start + found)
-            shift.append(bent.mean(0))
-            spread.append(bent.std(0))
-        columns = np.concatenate(heavy)
-        weight = self.weight.copy()
-        weight[columns] /= bent_from
-        return Scaling(self.center, weight, columns, np.concatenate(shift), _inverse(np.concatenate(spread)))
+        """Return how these columns are centred and weighed."""
+        return Scaling(self.center[columns], self.weight[columns])
 
     def parts(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | None]:
         """Return the arrays by their names."""
@@ -158,9 +143,7 @@ class Scaling(Value):
 
     def varying(self) -> NDArray[np.bool_]:  # (p,)
         """Say which columns are not constant; a constant one has no influence on scores."""
-        free = self.weight != 0
-        free[self.heavy] &= self.gain != 0
-        return np.asarray(free)
+        return np.asarray(self.weight != 0)
 
     def in_users_units(self, given: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points, the first of which are the rows `given`, in the user's units."""  # (n, s, p)
@@ -179,9 +162,6 @@ class Scaling(Value):
             moved /= self.shrink
             far = np.abs(moved) > KNEE
             moved[far] = np.sign(moved[far]) * (KNEE + np.expm1(np.minimum(np.abs(moved[far]) - KNEE, 700.0)))
-        bent = self.heavy[free[self.heavy]]
-        gain, shift = (values[free[self.heavy]] for values in (self.gain, self.shift))
-        moved[..., bent] = np.sinh(moved[..., bent] / gain + shift)
         found = np.broadcast_to(self.center, points.shape).copy()
         found[..., free] += moved[..., free] / self.weight[free]
         return found
@@ -189,12 +169,16 @@ class Scaling(Value):
 
 def _sample(X: CheckedRows) -> ColumnBlocks:
     """Return all rows of X, or evenly spaced ones that are enough to estimate its columns' quantiles."""
-    step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
-    return ColumnBlocks(X[::step], MOST_VALUES)
+    return ColumnBlocks(X[:: _step(*X.shape)], MOST_VALUES)
+
+
+def _step(n: int, p: int) -> int:
+    """Return k such that every k-th of n rows is looked at."""
+    return -(-n // max(SAMPLE_VALUES // p, FEWEST))
 
 
 def _middles(
-    sample: ColumnBlocks, deviation: Callable[[], NDArray[np.float64]]
+    sample: Iterable[_Block], deviation: Callable[[], NDArray[np.float64]]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield median and spread of the columns, block by block; a constant column has spread 0."""
     for at, values in sample:
@@ -212,19 +196,14 @@ def _middles(
         yield median, spread
 
 
-def _kurtosis(u: NDArray[np.float64]) -> NDArray[np.float64]:  # (p,)
-    """Return the kurtosis of centred columns; 0 where one is constant."""
-    spread = np.square(u).mean(0)
-    fourth = np.square(np.square(u)).mean(0)
-    return np.asarray(np.divide(fourth, np.square(spread), out=np.zeros_like(spread), where=spread > 0))
-
-
 def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return one common spread for columns whose spreads are alike, so that scaling keeps distances and angles.
 
     Columns whose spreads are far apart keep their own; in between, the result lies between the common one and theirs.
     """
     varies = spread > 0
+    if not varies.any():
+        return spread
     logs = np.log(spread[varies])
     apart = np.clip((np.ptp(logs) - np.log(UNITS_ALIKE)) / np.log(UNITS_APART / UNITS_ALIKE), 0.0, 1.0)
     unit = unit_of(spread.max())

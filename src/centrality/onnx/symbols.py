@@ -128,10 +128,3 @@ class Symbol:
         highest = self.amax(dim, keepdim=True)
         total = (self - highest).exp().sum(dim, keepdim=True)
         return self.graph("Squeeze", highest + total.log(), [dim])
-
-    def asinh(self) -> "Symbol":
-        """Write asinh in float64, which runtimes lack: sign(u) log(a + √(a² + 1)), a = |u|, without overflow."""
-        size = self.abs().minimum(1e300)
-        unit = size.maximum(1.0)
-        share, rest = size / unit, 1 / unit  # at most 1
-        return self.sign() * (unit.log() + (share + (share * share + rest * rest).sqrt()).log())

@@ -1,7 +1,7 @@
 """Turn tables, images, texts and time series into vectors, each by a scikit-learn transformer.
 
-Every one needs packages of its own, named by an extra (`pip install 'centrality[table]'` and so on), and imports
-them when it is used.
+Some need packages of their own, named by an extra (`pip install 'centrality[text]'` and so on), and import them when
+they are used.
 """
 
 from importlib import import_module

@@ -26,7 +26,6 @@ class Representation(TransformerMixin, BaseEstimator):
 
     kind: str  # what it reads: "table", "text", "images" or "series"
     spellings: tuple[str, ...]  # what `--represent` may say for it
-    scaled = False  # True: the numbers are already in units that can be compared
     rows_at_once = 4096  # how many rows are best turned into vectors together
     windowed = False  # True: all rows are one series, and the vectors are those of its windows
     columns_: list[str] | None  # the columns of a table it reads; None if it was not given a table
@@ -47,6 +46,14 @@ class Representation(TransformerMixin, BaseEstimator):
         vectors = np.asarray(self.transform(X))
         return vectors, Unreadable(len(vectors))
 
+    def transform_as_new(self, X: ItemsLike) -> NDArray[Any] | None:
+        """Return the vectors of the rows of fitting, each as if it had not been among them; None if that is no matter.
+
+        Rows of fitting are judged by these. A word that only one row has is known to what is learned from that row; in
+        a new row such a word would be unknown, and p-values are of new rows.
+        """
+        return None
+
     def describe(self) -> dict[str, str]:
         """Describe in words how each column is encoded."""
         raise NotImplementedError
@@ -57,6 +64,13 @@ class Representation(TransformerMixin, BaseEstimator):
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
         """Return the names of a vector's features, and the feature of each number; None if they have no names."""
+        return None
+
+    def measurements(self) -> NDArray[np.bool_] | None:
+        """Say which numbers of a vector measure something, all being scaled already; None: they are yet to be scaled.
+
+        A measurement may lie beyond all that occurred in fitting, and then counts as rows of numbers do there.
+        """
         return None
 
     def rarities(self) -> dict[str, int]:

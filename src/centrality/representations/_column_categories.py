@@ -1,6 +1,6 @@
 """Encode a column of categories: text of few different values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ class Categories(ColumnEncoder):
     shares: list[float]
     rare: list[str]  # those that share a column
     kind = "categories"
+    _once: list[str] = field(default_factory=list, repr=False, compare=False)  # levels of one row of fitting alone
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray) -> "Categories | LeftOut":
@@ -30,12 +31,12 @@ class Categories(ColumnEncoder):
         if len(counts) == 1:
             only = next(iter(counts))
             return LeftOut("every value is missing" if only == MISSING else f"every value is {only!r}")
-        total = sum(counts.values())
+        total, once = sum(counts.values()), [level for level, count in counts.items() if count == 1]
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
         if len(rare) > 1:
             counts[OTHER] = sum(counts.pop(level) for level in rare)
         levels = sorted(counts)
-        return cls(levels, [counts[level] / total for level in levels], rare if OTHER in counts else [])
+        return cls(levels, [counts[level] / total for level in levels], rare if OTHER in counts else [], once)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         given = texts_of(values)
@@ -49,6 +50,11 @@ class Categories(ColumnEncoder):
         block[np.arange(len(texts)), level] += 1
         block *= (self._stretch() / self._deviation())[level, None]
         return Cells(block, gaps, {NEW_GAP: unseen & gaps, NEW_VALUE: unseen & ~gaps})
+
+    def encode_as_new(self, name: str, values: pa.ChunkedArray) -> Cells:
+        cells = self.encode(name, values)
+        alone = mask_of(pc.is_in(texts_of(values).fill_null(MISSING), pa.array(self._once, pa.string())))
+        return replace(cells, faults={NEW_GAP: alone & cells.gaps, NEW_VALUE: alone & ~cells.gaps})
 
     def far_off(self) -> NDArray[np.float64]:
         """Return a point in the direction of the rarest category, but farther off."""

@@ -38,6 +38,10 @@ class ColumnEncoder:
         """Return the values encoded as numbers, and which cells are faulty; `name` is used in messages."""
         raise NotImplementedError
 
+    def encode_as_new(self, name: str, values: pa.ChunkedArray) -> Cells:
+        """Encode the values of fitting, each as if it had not been among them: by what the others say alone."""
+        return self.encode(name, values)
+
     def far_off(self) -> NDArray[np.float64]:
         """Return the numbers that encode a value unlike any in fitting."""
         raise NotImplementedError

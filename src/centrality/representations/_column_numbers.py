@@ -1,6 +1,7 @@
 """Encode a column of numbers, stored as numbers or as text."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -8,44 +9,33 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._checks import tell
-from centrality.network.scaling import LIMIT
+from centrality.network.scaling import Scaling
 from centrality.representations._column_cells import FAR, Cells, ColumnEncoder, LeftOut, Mask
 from centrality.scores.examine import wild_cells
-from centrality.scores.magnitudes import mean_and_deviation, without_rounding
+from centrality.scores.magnitudes import without_rounding
 from centrality.scores.number_format import number
 from centrality.scores.report import about_wild_cells
 from centrality.tables.columns import TableError, is_text
 from centrality.tables.unreadable import NEW_GAP, NO_NUMBER
 from centrality.tables.written_numbers import NumberWriting
 
-KNEE = 10.0  # deviations beyond which numbers are bent, and cells are drawn in before the deviation is taken
-TAILS, SPREAD_OF_NORMAL = (0.05, 0.5, 0.95), 0.9117  # quantiles; what a normal column cut at the outer ones has left
-
-
-def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Clip the values at the knee: ten deviations from the median, by the deviation of the middle nine tenths."""
-    low, median, high = np.quantile(values, TAILS)
-    reach = KNEE * mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL
-    return values if reach == 0 else np.clip(values, median - reach, median + reach)
-
 
 @dataclass
 class Numbers(ColumnEncoder):
-    """Encodes numbers as (x - mean) / deviation; a missing one becomes the mean and is marked in a column of its own.
+    """Encodes numbers as rows of numbers are scaled; a missing one becomes the median, and is marked beside it."""
 
-    Mean and deviation are taken with far cells clipped, and far cells are bent like a logarithm: so no wild cell
-    decides how the others are scaled, or lies where no network was trained.
-    """
-
-    mean: float
-    deviation: float
     missing: float  # the share of the training rows without a value
     writing: NumberWriting | None = None  # how they are written, if they are text
     clock: bool = False  # they are times of day, in seconds
+    center: float = 0.0
+    weight: float = 0.0  # 0: all values were equal, and only gaps count
+    far: float = FAR  # where a cell is put that cannot be read: no nearer than any number of fitting
     kind = "numbers"
+    _present: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)  # until they are scaled
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray, writing: NumberWriting | None = None) -> "Numbers | LeftOut":
+        """Read the column; its scale is set by `scale_together`, once all columns of numbers are read."""
         x, wrong = _floats(name, values, writing)
         present = x[~np.isnan(x)]
         if len(present) == 0:
@@ -55,8 +45,7 @@ class Numbers(ColumnEncoder):
             return LeftOut(f"every value is {present[0]:g}")
         if cells := int(wild_cells(present[:, None])[0]):
             tell(about_wild_cells(name, cells))
-        mean, deviation = map(float, mean_and_deviation(_drawn_in(present)))
-        return cls(mean, deviation or 1.0, missing, writing, pa.types.is_time(values.type))
+        return cls(missing, writing, pa.types.is_time(values.type), center=float(present[0]), _present=present)
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where one is missing or cannot be read."""
@@ -66,26 +55,21 @@ class Numbers(ColumnEncoder):
         x, wrong = _floats(name, values, self.writing)
         absent = np.isnan(x)
         gaps = absent & ~wrong
-        with np.errstate(over="ignore"):  # halves, since their difference is finite
-            z = np.where(absent, 0.0, (x / 2 - self.mean / 2) / self.deviation * 2)
-        z = np.clip(z, -LIMIT, LIMIT)
-        far = np.abs(z) > KNEE
-        z[far] = np.sign(z[far]) * (KNEE + np.log1p(np.abs(z[far]) - KNEE))
+        z = self.scaling().scaled(np.where(absent, self.center, x)[:, None])[:, 0]
         faults = {NO_NUMBER: wrong}
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
         return Cells(z[:, None], gaps, faults | {NEW_GAP: gaps})
 
     def far_off(self) -> NDArray[np.float64]:
-        return np.array([FAR, 1 - self.missing] if self.missing else [FAR])
+        return np.array([self.far, 1 - self.missing] if self.missing else [self.far])
 
     def typical(self, z: NDArray[np.floating]) -> float | str | None:
         """Return the number that these encode, written as the column's are; None for a missing one."""
         if self.missing and z[1] > 0.5 - self.missing:
             return None
-        size = abs(float(z[0]))
-        size = KNEE + float(np.expm1(min(size - KNEE, 700.0))) if size > KNEE else size
-        x = float(without_rounding(self.mean + self.deviation * float(np.copysign(size, z[0])), self.deviation))
+        point = self.scaling().unscaled(np.array([[z[0]]], dtype=np.float64)).item()
+        x = float(without_rounding(point, 1 / self.weight if self.weight else 1.0))
         if self.clock:
             return f"{int(x) // 3600:02d}:{int(x) // 60 % 60:02d}"
         return x if self.writing is None else self.writing.write(x)
@@ -99,10 +83,34 @@ class Numbers(ColumnEncoder):
         return [name, f"{name} missing"] if self.missing else [name]
 
     def describe(self) -> str:
-        gaps = f"; {self.missing:.1%} missing: filled with the mean and marked" if self.missing else ""
+        gaps = f"; {self.missing:.1%} missing: filled with the median and marked" if self.missing else ""
         how = " of seconds since midnight" if self.clock else ""
         how = how if self.writing is None else f" written as {self.writing.example()}"
-        return f"number{how}, standardised (mean {number(self.mean)}, deviation {number(self.deviation)}){gaps}"
+        if self.weight == 0:
+            return f"number{how}, always {number(self.center)}{gaps}"
+        spread = 1 / self.weight
+        return f"number{how}, scaled (median {number(self.center)}, spread {number(spread)}){gaps}"
+
+    def take_values(self) -> NDArray[np.float64]:
+        """Return the values of fitting, and forget them."""
+        assert self._present is not None
+        values, self._present = self._present, None
+        return values
+
+    def scaling(self) -> Scaling:
+        """Return how the numbers are centred and weighed."""
+        return replace(Scaling.none(1), center=np.array([self.center]), weight=np.array([self.weight]))
+
+
+def scale_together(columns: Sequence[Numbers]) -> None:
+    """Set the scales of a table's columns of numbers, by the rule for rows of numbers: like columns share a unit."""
+    varying = [(column, values) for column in columns if (values := column.take_values()).min() < values.max()]
+    if not varying:
+        return
+    scaling = Scaling.of_columns([values for _, values in varying])
+    for (column, values), center, weight in zip(varying, scaling.center.tolist(), scaling.weight.tolist(), strict=True):
+        column.center, column.weight = center, weight
+        column.far = max(FAR, float(column.scaling().scaled(values[:, None]).max()))
 
 
 def _floats(

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from centrality.representations._column_dates import learn_format
+from centrality.representations._date_texts import learn_format
 from centrality.tables.columns import is_text
 from centrality.tables.written_numbers import learn_writing
 

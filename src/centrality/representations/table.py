@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import tell, whole_number
 from centrality._estimator import unchanged_on_failure
-from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations._base import ItemsLike, Representation, State, as_arrow
 from centrality.representations._column_categories import Categories
 from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
-from centrality.representations._column_dates import WITHOUT_MARKS, Dates, are_days, learn_format
-from centrality.representations._column_numbers import Numbers
+from centrality.representations._column_dates import WITHOUT_MARKS, Dates, are_days
+from centrality.representations._column_numbers import Numbers, scale_together
 from centrality.representations._column_words import Words
+from centrality.representations._date_texts import learn_format
 from centrality.representations._identifiers import FEW_ROWS, identifiers, too_long_to_measure
 from centrality.tables.columns import DataNote, TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
@@ -37,9 +37,9 @@ ENCODERS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categ
 class Table(Representation):
     """Turns a table of mixed columns into vectors in which every column weighs alike.
 
-    Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are standardised, far ones bent;
-    dates become skrub's calendar features; text of few different values is a category, text of many becomes components
-    of its character n-grams (skrub), and how rare these are. Missing values are kept as information: marked beside
+    Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are scaled by median and spread;
+    dates become calendar features; text of few different values is a category, text of many becomes components
+    of its character n-grams, and how rare these are. Missing values are kept as information: marked beside
     numbers and dates, a category of their own among categories. No row is dropped. `describe` says how each column was
     read, `doubts` where that may not be what was meant.
 
@@ -64,13 +64,12 @@ class Table(Representation):
     >>> table = Table().fit(rows)
     >>> table.describe()["smokes"]
     'category, 3 levels, missing being one of them'
-    >>> print(table.describe()["rent"].partition(", standardised")[0])
+    >>> print(table.describe()["rent"].partition(", scaled")[0])
     number written as € 1.234,50
     """
 
     kind = "table"
     spellings = ("table",)
-    scaled = True
 
     def __init__(self, *, cardinality: int = 40, unreadable: float = MOST) -> None:
         self.cardinality = cardinality
@@ -79,7 +78,6 @@ class Table(Representation):
     def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
         table = as_arrow(X)
-        optional("skrub", "table")
         with unchanged_on_failure(self):
             whole_number("cardinality", self.cardinality)
             checked_share(self.unreadable)
@@ -89,6 +87,7 @@ class Table(Representation):
             texts = [column.cast(pa.string()) for column in table.itercolumns() if is_text(column.type)]
             mark = usual_decimal_mark(texts)
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
+            scale_together([encoder for encoder in self._encoders.values() if isinstance(encoder, Numbers)])
             self._doubt_identifiers(table)
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
@@ -111,15 +110,30 @@ class Table(Representation):
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
-        too_many = self._gaps(encoded) > self._most_gaps
+        vectors, counts = self._joined(encoded, self._most_gaps)
+        return vectors, Unreadable(table.num_rows, counts)
+
+    def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
+        table = as_arrow(X)
+        encoded = {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
+        for cells in encoded.values():
+            if cells.gaps.sum() == 1:  # without its row, the column had none
+                cells.faults[NEW_GAP] = cells.faults.get(NEW_GAP, False) | cells.gaps
+        most_of_others = np.sort(self._gaps(encoded))[-2:][0]
+        return self._joined(encoded, int(most_of_others))[0]
+
+    def _joined(
+        self, encoded: dict[str, Cells], most_gaps: int
+    ) -> tuple[NDArray[np.float32], dict[str, dict[str, int]]]:
+        """Return the columns' numbers side by side, faulty cells far off; and how many cells have which fault."""
+        too_many = self._gaps(encoded) > most_gaps
         counts: dict[str, dict[str, int]] = {}
         for name, cells in encoded.items():
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
             cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].far_off()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
-        vectors = np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32)
-        return vectors, Unreadable(table.num_rows, counts)
+        return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
 
     def _encoded(self, table: pa.Table) -> dict[str, Cells]:
         """Return the cells of the columns that are read, by the columns' names."""
@@ -146,6 +160,12 @@ class Table(Representation):
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]]:
         return list(self.columns_ or []), np.repeat(np.arange(len(self._widths())), self._widths())
+
+    def measurements(self) -> NDArray[np.bool_]:
+        first = np.cumsum([0, *self._widths()[:-1]])
+        found = np.zeros(sum(self._widths()), dtype=bool)
+        found[first] = [isinstance(self._encoders[name], Numbers) for name in self.columns_ or []]
+        return found
 
     def values(self, X: ItemsLike) -> list[list[object]]:
         table = as_arrow(X)

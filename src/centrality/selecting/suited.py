@@ -67,7 +67,7 @@ def how_read(model: CentralityModel) -> str:
     """Say in one line how a fitted model reads its columns.
 
     >>> from centrality.selecting.suited import summary_of
-    >>> summary_of({"area": "number, standardised", "sold": "date: year", "id": "left out: an identifier"})
+    >>> summary_of({"area": "number, scaled", "sold": "date: year", "id": "left out: an identifier"})
     'as a table: 1 number, 1 date; left out: id'
     """
     about, kind = reader_of(model).about(), reader_of(model).reading().kind
