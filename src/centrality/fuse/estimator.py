@@ -33,10 +33,8 @@ from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import FirstPass, with_ends
 from centrality.network.folds import Split, split, split_off_holdout
-from centrality.network.levels import closed
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
-from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.mixing import checked_t
@@ -246,8 +244,6 @@ class FUSE(CentralityModel):
         network = settings.untrained(rows, plan, members, rng, np.random.default_rng(seed + 1))
         task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
         network, history = train(task, checkpoint)
-        if context is None:
-            network = self._completed(network, rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted, columns)
 
@@ -267,13 +263,6 @@ class FUSE(CentralityModel):
         """
         unlike = self._settings().by_paper or self.novelty or dissimilarity is not None
         return not unlike and self.metric in ("euclidean", "manhattan")
-
-    def _completed(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
-        """Set the levels and the shape of the potentials by the rows left out; the paper leaves them to chance."""
-        if plan.left_out is None or not network.layout.standard:
-            return network
-        about = rows.z, plan.noise_scales, [rows.without(folds) for folds in plan.left_out], rng
-        return shaped(closed(network, *about), *about)
 
     def _finish_fit(
         self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 
-LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
-LOCAL_WEIGHT_IF_CLEAN = 9.0  # on clean rows the local head is better: it was trained for longer, from a prior
-LOCAL_WEIGHT_GIVEN = 9.0  # given a context, in the wider units that the local score has there: benchmarks/contextual.py
+LOCAL_WEIGHT = 9.0  # measured: benchmarks/detection and, given a context, benchmarks/contextual.py
 ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
 ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
 
@@ -98,8 +96,7 @@ class Mixing:
 
 LINEAR = Mixing(local_weight=None)
 SOFT = Mixing(LOCAL_WEIGHT, veto=True)
-SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT_IF_CLEAN)
-SOFT_GIVEN = Mixing(LOCAL_WEIGHT_GIVEN, veto=True)
+SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT)
 
 
 def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> Matrix:
