@@ -68,7 +68,7 @@ def test_outputs_along_lines_and_the_way_back_are_those_of_torch(layout, backgro
     ours, theirs = scorers(layout, background)
     rng = np.random.default_rng(4)
     step, at = rows_of(layout.width, 3, seed=5), rng.random((3, 9), dtype=np.float32)
-    by = rng.normal(size=(layout.members, 3, 9, 1 + layout.potentials)).astype(np.float32)
+    by = rng.normal(size=(layout.members, 3, 9, 1 + layout.potentials + background)).astype(np.float32)
     for start in (rows_of(layout.width, 3, seed=6), rows_of(layout.width, 1, seed=6)):
         (found, back), (expected, theirs_back) = (each.along(start, step, at) for each in (ours, theirs))
         np.testing.assert_allclose(found, expected, **CLOSE)

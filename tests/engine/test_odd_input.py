@@ -45,7 +45,7 @@ def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, lay
     scorer = EngineScorer(network_of(layout, background=background), engine())
     z = odd_array(data.draw, n, layout.width)
     found = scorer(z)
-    assert found.shape == (layout.members, n, 1 + layout.potentials)
+    assert found.shape == (layout.members, n, 1 + layout.potentials + background)
     usual = np.abs(z).max(1, initial=0) < 1e3
     assert np.isfinite(found[:, usual]).all()
     for i in range(min(n, 5)):
@@ -54,7 +54,7 @@ def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, lay
     s = data.draw(st.integers(0, 5))
     at = odd_array(data.draw, n, s)
     outputs, back = scorer.along(z, z, at)
-    assert outputs.shape == (layout.members, n, s, 1 + layout.potentials)
+    assert outputs.shape == (layout.members, n, s, 1 + layout.potentials + background)
     slopes = back(outputs.astype(np.float32))
     assert slopes.shape == z.shape
     if s == 0:
@@ -118,7 +118,7 @@ def test_the_job_as_it_is_works():
     assert (asked["values"] != before).mean() > 0.9  # all but the projection's bias, which no loss feels
 
 
-def background(width: int, potentials: int) -> object:
+def a_background(width: int, potentials: int) -> object:
     return engine().Background(*background_for(width, potentials).values(), LOWEST)
 
 
@@ -177,10 +177,10 @@ MISFITS: dict[str, dict[str, Any]] = {
     "fewer rates": {"rates": lambda a: a[:-1].copy()},
     "losses of one head": {"losses": lambda a: a[:, :1].copy()},
     "losses in float64": {"losses": lambda a: a.astype(np.float64)},
-    "a wider background": {"background": lambda _: background(WIDTH + 1, POTENTIALS)},
-    "a background of too few scales": {"background": lambda _: background(WIDTH, POTENTIALS - 2)},
+    "a wider background": {"background": lambda _: a_background(WIDTH + 1, POTENTIALS)},
+    "a background of other scales": {"background": lambda _: a_background(WIDTH, POTENTIALS + 1)},
     "a member without a background": {
-        "background": lambda _: background(WIDTH, POTENTIALS),
+        "background": lambda _: a_background(WIDTH, POTENTIALS),
         "member": lambda _: 1,
     },
     "a background that is none": {"background": lambda _: "background"},
@@ -242,7 +242,7 @@ def test_groups_that_cannot_be_are_an_error_and_rows_without_a_number_end(build)
 def test_odd_numbers_train_to_something_and_rows_stay_as_they_are(data, metric, background, candidates):
     asked = job(data.draw, metric=metric, candidates=candidates, opponents=min(1, candidates))
     if background:
-        asked["background"] = background(WIDTH, POTENTIALS)
+        asked["background"] = a_background(WIDTH, POTENTIALS)
     kept = {name: np.array(asked[name]) for name in ("rows", "vectors", "positions", "noise", "eta", "rates")}
     engine().train(**asked)
     assert (asked["losses"][:, 0] == 0).all() == (candidates == 0)
@@ -338,7 +338,7 @@ def test_derivatives_are_slopes_of_the_outputs_and_zero_where_there_are_no_point
     slopes = (above - below).T / 2.0**-5
     np.testing.assert_allclose(back(by), slopes, rtol=0.01, atol=0.01 * np.abs(slopes).max())
     nowhere, back = scorer.along(start, step, at_[:, :0])
-    assert nowhere.shape == (2, 4, 0, 1 + layout.potentials)
+    assert nowhere.shape == (2, 4, 0, 1 + layout.potentials + background)
     for _ in range(3):  # memory that somebody else has written to
         np.testing.assert_array_equal(back(nowhere.astype(np.float32)), np.zeros((4, 3)))
 
