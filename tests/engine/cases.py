@@ -61,7 +61,9 @@ def background_for(width: int, potentials: int, members: int = 1) -> Weights:
         groups = [rows[start::3] + 2 * start for start in range(3 if member == 0 else 2)]
         each = [background_of([group], ETAS[:potentials], rng, clean=False) for group in groups]
         each += each[:1] * (3 - len(each))
-        joined = {name: np.concatenate([part[name] for part in each], 1 if name in ("mean", "axes") else 2) for name in PARTS}
+        joined = {
+            name: np.concatenate([part[name] for part in each], 1 if name in ("mean", "axes") else 2) for name in PARTS
+        }
         if member:
             joined["level"][:, :, -1] = LOWEST
         parts.append({**joined, "degrees": each[0]["degrees"]})

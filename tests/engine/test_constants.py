@@ -33,7 +33,13 @@ def test_adams_constants_are_those_that_come_in():
 def test_a_component_counts_for_nothing_at_the_lowest_level_that_comes_in(build):
     """The degrees of freedom and this level come in: with 4 and p = 3, one component at its mean has its own level."""
     layout, head = Layout(width=3, hidden=(5,), potentials=1), BUILDS[build]
-    numbers = {"mean": (1, 2, 3), "axes": (1, 2, 3, 3), "precision": (1, 2, 2, 3), "rest": (1, 2, 2), "level": (1, 2, 2)}
+    numbers = {
+        "mean": (1, 2, 3),
+        "axes": (1, 2, 3, 3),
+        "precision": (1, 2, 2, 3),
+        "rest": (1, 2, 2),
+        "level": (1, 2, 2),
+    }
     parts = {name: np.zeros(shape, dtype=np.float32) for name, shape in numbers.items()}
     parts["axes"][:] = np.eye(3)
     parts["precision"][:] = 1.0

@@ -161,7 +161,9 @@ def batches_of(task: Task) -> list[Batches]:
     return [every[0], next(batch for batch in every if batch.noised)]
 
 
-@pytest.mark.parametrize(("metric", "scheme", "weight_decay", "background", "shared"), pairwise(*SETTINGS, [True, False]))
+@pytest.mark.parametrize(
+    ("metric", "scheme", "weight_decay", "background", "shared"), pairwise(*SETTINGS, [True, False])
+)
 def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, background, shared):
     layout = Layout(width=17, hidden=(20, 33), shared=shared, members=2, potentials=5)
     asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "background": background, "epochs": 1}

@@ -20,7 +20,11 @@ def tensors(**arrays):
 @pytest.mark.parametrize("degrees", [4.0, 0.0])
 def test_a_background_is_the_log_of_a_sum_of_densities(degrees):
     """Components along all axes have the densities of scipy, up to a constant; the last has one axis and a rest."""
-    z, mean, axes = RNG.normal(size=(7, 3)), RNG.normal(size=(2, 3)), np.stack([special_ortho_group.rvs(3, random_state=0)] * 2)
+    z, mean, axes = (
+        RNG.normal(size=(7, 3)),
+        RNG.normal(size=(2, 3)),
+        np.stack([special_ortho_group.rvs(3, random_state=0)] * 2),
+    )
     level, precision = RNG.normal(size=(1, 2)), RNG.uniform(0.5, 2, size=(1, 2, 3))
     member = tensors(mean=mean, axes=axes, precision=precision, rest=np.zeros((1, 2)), level=level)
     member.degrees = degrees

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, Chain
