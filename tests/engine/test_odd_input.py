@@ -13,7 +13,7 @@ from centrality.network.background import LOWEST
 from centrality.network.network import Layout
 from centrality.network.scorer import EngineScorer
 from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
-from tests.engine.cases import BUILDS, network_of, background_for
+from tests.engine.cases import BUILDS, background_for, network_of
 
 ODD = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 1e30, -1e30, 3e38, 7.5, np.float32(np.pi)]
 numbers = st.sampled_from(ODD)

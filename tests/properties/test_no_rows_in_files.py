@@ -59,8 +59,7 @@ def found_rows(path, rows: np.ndarray) -> list[str]:
 
 def ways_to_write(model: FUSE, rows: np.ndarray) -> dict[str, np.ndarray]:
     scaled = model.fitted_.scaling.scaled(rows)
-    ways = {"in the user's units": rows, "scaled": scaled}
-    return ways
+    return {"in the user's units": rows, "scaled": scaled}
 
 
 def test_the_search_would_find_a_row(tmp_path):
