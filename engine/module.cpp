@@ -163,7 +163,7 @@ class Model {
         }
         std::vector<Mixture> backgrounds;
         if (background) {
-            require(background->members() == members_ && background->levels() >= outputs_ - 1, "each potential of each member must have a background");
+            require(background->members() == members_ && background->levels() == outputs_, "each potential of each member must have a background, and there be a sharp one");
             outputs_ = 1 + background->levels();
             for (Size member = 0; member < members_; ++member) backgrounds.push_back(background->of(member, width_));
         }
@@ -328,7 +328,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.mean_decay = mean_decay, job.square_decay = square_decay, job.smallest_root = smallest_root;
     job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
     if (background) {
-        require(background->levels() >= potentials, "each potential must have a background");
+        require(background->levels() == potentials + 1, "each potential must have a background, and there be a sharp one");
         job.background = background->of(member, job.width);
     }
     require(heads == "both" || (trunks == 2 && (heads == "global" || heads == "local")), "heads must be both, or one that has a trunk of its own");

@@ -8,8 +8,8 @@ import numpy as np
 from centrality._checks import whole_number, widths
 from centrality._estimator import CheckedRows, share_of_outliers
 from centrality._optional import optional
-from centrality.network.folds import LEFT_OUT, Split, split
 from centrality.network.background import background_of
+from centrality.network.folds import LEFT_OUT, Split, split
 from centrality.network.network import Layout, Network, build
 from centrality.training.plan import OURS, Plan
 from centrality.training.rows import Rows, held_at_once

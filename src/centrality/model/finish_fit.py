@@ -22,7 +22,7 @@ from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import NetworkScorer
-from centrality.scores.calibration import Calibration
+from centrality.scores.calibration import Calibration, Outputs
 from centrality.scores.conformal import Inliers, evenly_spaced, outliers_apart
 from centrality.scores.drift import TrainingScores
 from centrality.scores.drift_columns import TrainingColumns
@@ -271,7 +271,7 @@ def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
     calibration = fitted.calibration
 
-    def mean_and_lowest(outputs: Matrix) -> Matrix:  # (n, 2, 2)
+    def mean_and_lowest(outputs: Outputs) -> Matrix:  # (n, 2, 2)
         return np.stack([calibration.of_members(outputs).mean(0), calibration.raw(outputs)], axis=1)
 
     raw = in_blocks(fitted.scorer, fitted.scaling, some, mean_and_lowest)

@@ -50,7 +50,12 @@ def _require_mixing(mixing: object, calibration: str) -> None:
 def _require_weights(arrays: Arrays) -> None:
     for name, weight in arrays.items():
         # A background's precisions are as large as variances are small: `restore` checks them.
-        if name.startswith("network.") and not name.startswith("network.background.") and weight.dtype.kind == "f" and weight.size:
+        if (
+            name.startswith("network.")
+            and not name.startswith("network.background.")
+            and weight.dtype.kind == "f"
+            and weight.size
+        ):
             size = float(np.abs(weight).max())
             if np.isfinite(size) and size > LARGEST_WEIGHT:  # values that are not finite are reported elsewhere
                 raise InputError(f"{name} must hold numbers up to {LARGEST_WEIGHT:g}, got {size:g}.")

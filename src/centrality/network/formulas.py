@@ -99,10 +99,7 @@ def background(member: Model, z: Tensor) -> list[Tensor]:  # (n, p) -> a (n,) fo
     beside, found = (lengths - squares.sum(2)).clamp(min=0), []
     for precision, rest, level in zip(member.precision, member.rest, member.level, strict=True):
         square = (squares * precision).sum(2) + beside * rest
-        if member.degrees:
-            depth = 0.5 * (member.degrees + width) * (square / member.degrees).log1p()
-        else:
-            depth = 0.5 * square
+        depth = 0.5 * (member.degrees + width) * (square / member.degrees).log1p() if member.degrees else 0.5 * square
         found.append((level - depth).logsumexp(1))
     return found
 

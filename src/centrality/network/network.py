@@ -74,7 +74,9 @@ class Network(Value):
 
     layout: Layout
     weights: Weights
-    background: Weights = field(default_factory=dict)  # that potentials start from, `background.py`; empty: there is none
+    background: Weights = field(
+        default_factory=dict
+    )  # that potentials start from, `background.py`; empty: there is none
 
     @property
     def members(self) -> int:
@@ -121,9 +123,7 @@ def restore(layout: Layout, arrays: Weights) -> Network:
 
     Weights of a user's encoder are checked by the encoder itself, in `torch/networks.py`.
     """
-    background = {
-        name.removeprefix(BACKGROUND): array for name, array in arrays.items() if name.startswith(BACKGROUND)
-    }
+    background = {name.removeprefix(BACKGROUND): array for name, array in arrays.items() if name.startswith(BACKGROUND)}
     weights = {name: array for name, array in arrays.items() if not name.startswith(BACKGROUND)}
     if layout.standard:
         _require(weights, layout.shapes())

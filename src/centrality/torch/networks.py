@@ -53,7 +53,7 @@ class Background(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:  # (n, p), or (members, n, p) -> (members, n, levels)
         rows = z.expand(len(self.degrees), *z.shape) if z.dim() == 2 else z
-        parts = {name: part for name, part in self.named_buffers()}
+        parts = dict(self.named_buffers())
         found = []
         for member, degrees in enumerate(self.degrees):  # one after another: all at once would fill memory
             own = SimpleNamespace(degrees=degrees, **{name: part[member] for name, part in parts.items()})
