@@ -27,7 +27,7 @@ MOST_AXES = 64  # of each component; the other directions share a variance
 MOST_COMPONENTS, MOST_IF_CLEAN = 16, 64
 LEAST_SHARE, LEAST_SHARE_IF_CLEAN = 0.05, 0.01  # of the rows, in a component: fewer may be a group of outliers
 FEWEST_ROWS, ROWS_PER_AXIS = 20, 2  # in a component
-WORTH = 0.1  # nats a row by which twice as many components must be likelier to be taken, unless rows are clean
+WORTH = 0.1  # nats a value by which twice as many components must be likelier to be taken, unless rows are clean
 SHRINKAGES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)  # shares of the mean variance in each covariance
 SHRINKAGE_WHILE_FITTING = 0.1
 SAMPLE = 3000  # rows looked at, at most
@@ -128,15 +128,17 @@ def fit_background(
     rows = z[np.sort(rng.permutation(len(z))[:SAMPLE])].astype(np.float64)
     n, p = rows.shape
     sharp = SHARP * min(noise_scales)
-    degrees, most, share = (0.0, MOST_IF_CLEAN, LEAST_SHARE_IF_CLEAN) if clean else (DEGREES, MOST_COMPONENTS, LEAST_SHARE)
+    degrees, most, share = (
+        (0.0, MOST_IF_CLEAN, LEAST_SHARE_IF_CLEAN) if clean else (DEGREES, MOST_COMPONENTS, LEAST_SHARE)
+    )
     fewest = max(share * n, FEWEST_ROWS, ROWS_PER_AXIS * min(p, MOST_AXES))
     held_out = rng.permutation(n) < n // HELD_OUT
     best, chosen, shrinkage, count = -np.inf, 1, SHRINKAGE_WHILE_FITTING, 1
-    # Groups may show at four components that do not at two: stop at the second doubling that does not pay.
-    while count <= min(most, max(1, n // fewest)) and count <= 4 * chosen:
+    # Groups may show at eight components that do not at two: stop at the third doubling that does not pay.
+    while count <= min(most, max(1, n // fewest)) and count <= 8 * chosen:
         components = _fit(rows[~held_out], count, fewest * (1 - 1 / HELD_OUT), degrees, sharp, rng)
         distances = components.distances(rows[held_out])
-        price = 0.0 if clean else WORTH * np.log2(len(components.mean))
+        price = 0.0 if clean else WORTH * p * np.log2(len(components.mean))
         for share_of_mean in SHRINKAGES:
             logarithms = components.logarithms(distances, share_of_mean, sharp)
             worth = float(np.logaddexp.reduce(logarithms, axis=1).mean()) - price if held_out.any() else -price
@@ -147,7 +149,9 @@ def fit_background(
     return _parts(components, shrinkage, [*noise_scales, sharp])
 
 
-def _fit(rows: Matrix, count: int, fewest: float, degrees: float, noise: float, rng: np.random.Generator) -> _Components:
+def _fit(
+    rows: Matrix, count: int, fewest: float, degrees: float, noise: float, rng: np.random.Generator
+) -> _Components:
     """Fit so many components, or fewer where groups have fewer rows than `fewest`, each to the rows that it owns."""
     n, p = rows.shape
     owner = np.zeros(n, dtype=np.int64)
