@@ -9,7 +9,6 @@ these say something.
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -52,7 +51,7 @@ def start(browser: Any, model: Path, data: Path) -> tuple[float, float]:
 
     found = measured(until_ready)
     tab.close()
-    servers[0].send_signal(signal.SIGINT)
+    servers[0].terminate()
     servers[0].communicate(timeout=60)
     return found
 

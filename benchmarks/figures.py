@@ -46,7 +46,6 @@ ROUTINE = (
     _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
     _measured("false_discoveries", *SAME_SCORES),
     _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
-    _measured("explanations", *FITS, results=("explanations_speed",)),
     _measured("explanations", *SAME_SCORES, results=("explanations_*",)),
     _measured("scale", *TABLES, *FITS, results=("scale", "scale_fit")),
     _measured("scale", *SAME_SCORES, results=("scale_sample",)),

@@ -9,7 +9,6 @@ act until the outcome is seen: how long a person thinks is not in them.
 
 import csv
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -138,7 +137,7 @@ class Desk:
 
     def stop(self) -> None:
         if self.server:
-            self.server.send_signal(signal.SIGINT)
+            self.server.terminate()
             self.server.communicate(timeout=60)
         self.server = None
 

@@ -207,24 +207,21 @@ def agreement(one: FUSE, other: FUSE, X: np.ndarray) -> dict[str, object]:
 
 
 def fit(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
-    """From the folder by the command, with and without its second pass, beside a fit on a larger sample."""
+    """From the folder by the command, beside a fit on a larger sample."""
     rng = np.random.default_rng(9)
     larger = sampling.sample(folder / "in", LARGER, rng)
     X = tables.numbers(larger)
     fresh = tables.numbers(sampling.sample(folder / "in", ASKED, rng))
     best = FUSE(random_state=1, device=device).fit(larger)
-    found: list[dict[str, object]] = []
-    for what, options in (("from a sample", []), ("with a second pass", ["--second-pass"])):
-        out = str(folder / "fitted.safetensors")
-        command = ["-m", "centrality.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
-        seconds, watch, _ = timed(*command, "--random-state", "0", *options)
-        model = load(out)
-        raw = model.fitted_.raw(X)
-        ranks = [float(np.mean(raw[:, 1] < end)) for end in model.fitted_.calibration.ends[1]]
-        seen = {"what": what, "rows": rows, "seconds": seconds, "cpu": watch.cpu, "pss": watch.pss}
-        off = float(np.abs(np.subtract(ranks, QUANTILES)).max())
-        found.append(seen | agreement(model, best, fresh) | {"rank_off": off})
-    return found
+    out = str(folder / "fitted.safetensors")
+    command = ["-m", "centrality.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
+    seconds, watch, _ = timed(*command, "--random-state", "0")
+    model = load(out)
+    raw = model.fitted_.raw(X)
+    ranks = [float(np.mean(raw[:, 1] < end)) for end in model.fitted_.calibration.ends[1]]
+    line = {"what": "from a sample", "rows": rows, "seconds": seconds, "cpu": watch.cpu, "pss": watch.pss}
+    off = float(np.abs(np.subtract(ranks, QUANTILES)).max())
+    return [line | agreement(model, best, fresh) | {"rank_off": off}]
 
 
 def sample(folder: Path, rows: int, device: str) -> list[dict[str, object]]:

@@ -15,9 +15,11 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
+import measures
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "internals" / "house.md"
-BEFORE = "35179d7~1"  # the last commit before the estimator was cut to what people set
+BEFORE = "3b13b1ab"  # the last commit before files were merged and a fit was written on one page
 LONG = 40  # lines of a function
 LONGEST, MOST_FLOORS = 400, 13  # lines of a file; layers
 CODE = "of these, code: no docstring, import, comment or blank"
@@ -28,34 +30,14 @@ from centrality import FUSE, chain
 public = [name for name in dir(FUSE) if not name.startswith("_")]
 print(len(inspect.signature(FUSE).parameters), len(public), len(centrality.__all__))
 """
-# What is called to score one row, and the files that a step of our schedule passes through: those with a function
-# called between the draw of its batch and the end of training, and the one in C++ that takes the step. The engine
-# of an earlier revision is not compiled here: these are the figures of the issue, which does not say how it counted.
-FOLLOWED_BEFORE = {"calls for one scored row": 36, "files for one training step": 9}
-COUNT_CALLS = """
-import os, sys, numpy as np, centrality.training.schedules as schedules
-from centrality import FUSE
-home, called = os.path.dirname(schedules.__file__).removesuffix("training"), []
-note = lambda frame, event, _: event == "call" and called.append(frame.f_code.co_filename)
-X = np.random.default_rng(0).normal(size=(5000, 4))
-class Watched(schedules.BatchSampler):
-    def draw(self, steps):
-        sys.setprofile(note)
-        return super().draw(steps)
-schedules.BatchSampler, finished = Watched, schedules.record_stretches
-def finish(*given):
-    sys.setprofile(None)
-    finished(*given)
-schedules.record_stretches = finish
-model = FUSE(random_state=0, max_steps=3, ensemble=1).fit(X)
-files = {name for name in called if name.startswith(home)}
-model.centrality(X[:1])
-called.clear()
-sys.setprofile(note)
-model.centrality(X[:1])
-sys.setprofile(None)
-print(sum(name.startswith(home) for name in called), len(files) + 1)  # engine/training.h
-"""
+# What calls passed through at BEFORE, counted by measures.py: the engine of an earlier revision is not compiled here.
+CALLS_BEFORE = {
+    "FUSE.fit: files / functions": "42 / 242",
+    "centrality fit x.csv: files / functions": "88 / 389",
+    "centrality score m x.csv: files / functions": "66 / 227",
+    "one scored row: files / functions / native calls": "11 / 32 / 2",
+    "explain of a row: files / functions / native calls": "14 / 62 / 20",
+}
 
 
 def map_of_the_house() -> dict[str, str]:
@@ -75,7 +57,7 @@ def floors() -> list[list[str]]:
     return [[room.strip().removeprefix("centrality.") for room in layer.split("|")] for layer in found["layers"]]
 
 
-def counted(package: Path) -> dict[str, int]:
+def counted(package: Path) -> dict[str, int | str]:
     """Count the files and lines of each room, and over all what the issue of plain code asks for."""
     found: Counter[str] = Counter()
     for path in sorted(package.rglob("*.py")):
@@ -98,7 +80,7 @@ def counted(package: Path) -> dict[str, int]:
             found[name] += number
     names = subprocess.run([sys.executable, "-c", COUNT_NAMES], cwd=package.parent, capture_output=True, check=True)
     kinds = ("parameters of FUSE", "public names of a model", "public names of the package")
-    return dict(zip(kinds, map(int, names.stdout.split()), strict=True)) | dict(found)
+    return dict(zip(kinds, map(int, names.stdout.split()), strict=True)) | dict(found) | measures.of_source(package)
 
 
 def _lines_of_code(source: str, tree: ast.Module) -> int:
@@ -115,13 +97,7 @@ def _lines_of_code(source: str, tree: ast.Module) -> int:
     return sum(number not in others and bool(line.partition("#")[0].strip()) for number, line in lines)
 
 
-def followed() -> dict[str, int]:
-    """Count what a reader must follow to understand one scored row, and one step of training."""
-    found = subprocess.run([sys.executable, "-c", COUNT_CALLS], capture_output=True, check=True)
-    return dict(zip(FOLLOWED_BEFORE, map(int, found.stdout.split()), strict=True))
-
-
-def at_revision(revision: str) -> dict[str, int]:
+def at_revision(revision: str) -> dict[str, int | str]:
     """Count the house as it was."""
     command = ["git", "archive", revision, "src"]
     archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
@@ -131,17 +107,21 @@ def at_revision(revision: str) -> dict[str, int]:
         return counted(Path(folder) / "src" / "centrality")
 
 
-def table(before: dict[str, int], now: dict[str, int], revision: str) -> str:
+def table(before: dict[str, int | str], now: dict[str, int | str], revision: str) -> str:
     """Return both counts side by side: what is of the whole package, then a line for each room."""
     lines = [f"| | {revision} | now |", "|---|---|---|"]
     whole = [name for name in now if not name.startswith(("files of", "lines of"))]
-    lines += [f"| {name} | {before.get(name, 0):,} | {now[name]:,} |" for name in whole]
+    lines += [f"| {name} | {_cell(before.get(name, 0))} | {_cell(now[name])} |" for name in whole]
     rooms = sorted({name.removeprefix("files of ") for name in {*before, *now} if name.startswith("files of ")})
     lines += ["", f"| room: files / lines | {revision} | now |", "|---|---|---|"]
     for room in rooms:
         cells = [f"{kind.get(f'files of {room}', 0)} / {kind.get(f'lines of {room}', 0):,}" for kind in (before, now)]
         lines.append(f"| {room} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _cell(figure: int | str) -> str:
+    return f"{figure:,}" if isinstance(figure, int) else figure
 
 
 def wrong() -> list[str]:
@@ -168,8 +148,10 @@ def main(revision: str = BEFORE) -> None:
     page = PAGE.read_text(encoding="utf-8")
     head, _, rest = page.partition(MARKS[0])
     tail = rest.partition(MARKS[1])[2]
-    before, now = at_revision(revision) | FOLLOWED_BEFORE, counted(ROOT / "src" / "centrality") | followed()
+    before = at_revision(revision) | (CALLS_BEFORE if revision == BEFORE else {})
+    now = counted(ROOT / "src" / "centrality") | measures.of_calls()
     written = table(before, now, revision)
+    print(written)
     PAGE.write_text(f"{head}{MARKS[0]}\n\n{written}\n\n{MARKS[1]}{tail}", encoding="utf-8")
 
 

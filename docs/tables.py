@@ -146,13 +146,24 @@ def explanations_replaced() -> str:
     return markdown(["data", "columns", "outliers", *kinds], body)
 
 
-def explanations_agreement() -> str:
-    found = {(r["data"], float(r["t"])): r for r in rows("explanations_agreement")}
+def explanations_planted() -> str:
+    methods = ("ours", "slopes", "Shapley")
     body = [
-        [name, *(f"{float(found[name, float(t)][peer]):.2f}" for peer in ("SHAP", "Captum") for t in DIAL)]
-        for name in dict.fromkeys(name for name, _ in found)
+        [
+            r["data"],
+            r["fault"],
+            *(
+                " / ".join(f"{float(r[f'{method}: {name}']):.0%}" for method in methods)
+                for name in ("first", "first three")
+            ),
+            " / ".join(f"{float(r[f'{method}: largest']):.2f}" for method in methods),
+            " / ".join(f"{float(r[f'{method}: ms a row']):.1f}" for method in methods),
+            f"{float(r['correction has it']):.0%} / {float(r['correction is it']):.0%} of {r['newly odd']}",
+        ]
+        for r in rows("explanations_planted")
     ]
-    return markdown(["data", *(f"{peer}, t = {t}" for peer in ("SHAP", "Captum") for t in DIAL)], body)
+    names = ["first", "first three", "largest contribution", "ms a row", "correction has it / is just it"]
+    return markdown(["data", "fault", *names], body)
 
 
 def contextual_means() -> str:
@@ -193,7 +204,7 @@ MADE = (
     scale_sample,
     explanations_odd,
     explanations_replaced,
-    explanations_agreement,
+    explanations_planted,
     marks_error_rates,
 )
 TABLES = {make.__name__: make for make in (*MADE, *tables_of_choices.MADE, *tables_of_speed.MADE)}

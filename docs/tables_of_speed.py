@@ -241,14 +241,6 @@ def explorer_memory() -> str:
     return markdown(["after", "before", "after it", "change", "wanted"], body)
 
 
-def explanations_speed() -> str:
-    body = [
-        [r["method"], f"{float(r['rows a second']):,.0f}", f"{float(r['ours is faster by']):.3g}"]
-        for r in rows("explanations_speed")
-    ]
-    return markdown(["method", "rows a second", "ours is faster by"], body)
-
-
 MADE = (
     streams,
     service,
@@ -269,5 +261,4 @@ MADE = (
     explorer_start,
     explorer_memory,
     review_jobs,
-    explanations_speed,
 )

@@ -7,28 +7,28 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from http.client import HTTPConnection
 
 import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.foreground import foreground
 from tests.present import present
 
+Where = Callable[[], AbstractContextManager[None]]
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 
 
 class Server:
     """`centrality serve` in a process of its own, on a free port."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, where: Where = foreground) -> None:
         command = [sys.executable, "-m", "centrality.cli", "serve", *arguments, "--port", "0"]
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        with where():
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         said = present(self.process.stderr).readline()  # waits until it serves
         found = re.search(r"http://(.*):(\d+) ", said)
         assert found is not None, said

@@ -160,15 +160,11 @@ def test_every_minor_version_of_this_format_is_read(tmp_path, version):
     assert model_file.read(tmp_path / "m")[0] == {"format": version}
 
 
-def test_a_newer_format_is_named_beside_the_one_that_can_be_read(tmp_path):
-    model_file.write(tmp_path / "m", {"format": "3.1"}, {"a": np.ones(2)})
-    with pytest.raises(ModelFileError, match=r"written in model format 3\.1; .* reads 2\.x\. Upgrade it"):
-        model_file.read(tmp_path / "m")
-
-
-def test_a_format_that_was_never_published_is_named_with_what_to_do(tmp_path):
-    model_file.write(tmp_path / "m", {"format": "1.0"}, {"a": np.ones(2)})
-    with pytest.raises(ModelFileError, match=r"format 1\.0 by a development version .* Fit the model again"):
+@pytest.mark.parametrize("version", ["1.0", "3.1"])
+def test_another_format_is_named_beside_the_one_that_can_be_read(tmp_path, version):
+    model_file.write(tmp_path / "m", {"format": version}, {"a": np.ones(2)})
+    wanted = rf"written in model format {version}; .* reads 2\.x\. Upgrade it .* or fit the model again"
+    with pytest.raises(ModelFileError, match=wanted):
         model_file.read(tmp_path / "m")
 
 

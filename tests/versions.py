@@ -20,8 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".versions"
-EXTRAS = ("plots", "data", "table", "excel", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
-WITHOUT_TORCH = ("plots", "data", "table", "excel", "scale")  # of these, what TORCHLESS wants
+EXTRAS = ("plots", "data", "table", "excel", "series", "onnx")  # light, and each with its tests in SELECTED
+WITHOUT_TORCH = ("plots", "data", "table", "excel")  # of these, what TORCHLESS wants
 TOOLS = ("pytest", "hypothesis", "psutil", "pandas", "polars")
 SELECTED = [
     *("tests/tables", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),

@@ -27,7 +27,7 @@ from centrality.chain import fuse_of
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel, with_fitted
 from centrality.scores.mixing import checked_t
-from centrality.scoring import chunks, sampling, sketches
+from centrality.scoring import chunks, sampling
 from centrality.scoring.job import Job
 from centrality.scoring.outcomes import Outcome
 from centrality.scoring.stream import score_chunk
@@ -97,14 +97,12 @@ def fit(
     *,
     columns: Sequence[str] | None = None,
     sample: int | None = None,
-    second_pass: bool = False,
     address: str | None = None,
-    progress: bool = False,
 ) -> CentralityModel:
     """Fit a FUSE or a Chain to a uniform sample of a folder of Parquet files, and return the model itself, fitted.
 
-    The sample (its size is chosen by the number of columns, unless you do) is drawn on the cluster, the fit runs on one
-    node, with a GPU if the cluster has one, and `second_pass` sets quantiles by all rows, again on the cluster.
+    The sample (its size is chosen by the number of columns, unless you do) is drawn on the cluster, and the fit runs on
+    one node, with a GPU if the cluster has one.
 
     >>> import numpy as np
     >>> from pathlib import Path
@@ -118,18 +116,13 @@ def fit(
     (100,)
     """
     model = FUSE() if model is None else model
-    fuse = fuse_of(model)
-    if second_pass:
-        sketches.require_possible(fuse.holdout)
     with tables.open_rows(data) as source:
         width = len(source.schema if columns is None else columns)
-    rng = np.random.default_rng(random_numbers(fuse.random_state).randint(2**31))
+    rng = np.random.default_rng(random_numbers(fuse_of(model).random_state).randint(2**31))
     with _connected(address) as ray:
         rows = sampling.sample(data, sample or sampling.enough(width), rng, columns, tasks)
         gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))
         [(_, fitted)] = tasks(partial(_fit, model), [rows], gpus)
-        if second_pass:
-            fitted = sketches.second_pass(fitted, data, tasks, progress=progress)
     model.__dict__.update(vars(fitted))
     return model
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from centrality._atomic import write_atomically
 from centrality._checks import InputError
 
-FORMAT = (2, 0)  # the first that is kept for ever; a reader understands every minor version of its major one
+FORMAT = (2, 0)  # a reader understands every minor version of its major one
 KEY = "centrality"
 OTHER_ENDINGS = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".onnx", ".json", ".npz", ".csv", ".parquet")
 MAX_HEADER = 100_000_000  # safetensors' own limit
@@ -64,15 +64,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
         major = int(str(body["format"]).split(".")[0])
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: the header of this model was altered: {error!r}.") from None
-    if major > FORMAT[0]:
+    if major != FORMAT[0]:
         raise ModelFileError(
             f"{path} was written in model format {body['format']}; this version of centrality reads "
-            f"{FORMAT[0]}.x. Upgrade it: pip install -U centrality"
-        )
-    if major < FORMAT[0]:
-        raise ModelFileError(
-            f"{path} was written in model format {body['format']} by a development version of centrality; format "
-            f"{FORMAT[0]}.x was wanted. Fit the model again."
+            f"{FORMAT[0]}.x. Upgrade it (pip install -U centrality), or fit the model again."
         )
     try:
         arrays: Arrays = load(content)

@@ -15,6 +15,7 @@ from centrality import Chain, tables
 from centrality.cli import main
 from centrality.representations import Table
 from tests.conftest import quick
+from tests.foreground import background, foreground
 
 ESCAPES = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202eevil\rgone"
 
@@ -103,10 +104,27 @@ print(signal.getsignal(int(sys.argv[1])) is not None)
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_that_was_swallowed_comes_again(number):
-    done = subprocess.run(
-        [sys.executable, "-c", SWALLOWS, str(int(number))], capture_output=True, text=True, timeout=60, check=True
-    )
+    with foreground():
+        done = subprocess.run(
+            [sys.executable, "-c", SWALLOWS, str(int(number))], capture_output=True, text=True, timeout=60, check=True
+        )
     assert done.stdout.splitlines() == [f"ended {128 + number}", "True"]
+
+
+IN_BACKGROUND = """
+import os, signal
+from centrality.commands._signals import ending_in_order
+with ending_in_order():
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("goes on")
+"""
+
+
+def test_a_command_in_the_background_is_not_ended_by_ctrl_c_nor_by_a_terminal_that_closes():
+    with background():
+        done = subprocess.run([sys.executable, "-c", IN_BACKGROUND], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("goes on\n", "")
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import pytest
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import view_of
 from tests.conftest import quick
+from tests.foreground import foreground
 from tests.present import present
 
 SCRIPT = """
@@ -54,7 +55,9 @@ def test_explore_ends_in_silence_while_a_browser_keeps_its_connection(folder):
         "0",
         "--no-browser",
     ]
-    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+    pipe = subprocess.PIPE
+    with foreground():
+        server = subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True, bufsize=1)
     address = next(line for line in present(server.stdout) if line.startswith("Explorer: ")).removeprefix("Explorer: ")
     connection = http.client.HTTPConnection(urlparse(address).netloc)
     connection.request("GET", f"/?{urlparse(address.strip()).query}")

@@ -77,18 +77,19 @@ def test_outputs_along_lines_and_the_way_back_are_those_of_torch(layout, backgro
         np.testing.assert_allclose(slopes, expected, atol=1e-5 * (1 + np.abs(expected).max()), rtol=0)
 
 
-def by_name(layout: Layout, state: dict[str, Any], kind: int) -> dict[str, np.ndarray]:
-    """Values (0), running means (1) or squares (2) from a learner's state, as float64."""
-    found, start = {}, 0
+def by_name(layout: Layout, learner: Learner) -> dict[str, list[np.ndarray]]:
+    """The values of each parameter and Adam's running means of its gradient and of its square, as float64."""
+    arrays, start = {}, 0
     for place, (name, shape) in enumerate(layout.shapes().items()):
-        if "values" in state:
-            each = int(np.prod(shape[1:]))
-            array = state[("values", "mean", "square")[kind]][:, start : start + each]
-            start += each
+        if isinstance(learner, EngineLearner):
+            stop = start + int(np.prod(shape[1:]))
+            parts = [whole[:, start:stop] for whole in (learner._values, learner._mean, learner._square)]
+            start = stop
         else:
-            array = state[(name, f"mean.{place}", f"square.{place}")[kind]]
-        found[name] = array.reshape(shape).astype(np.float64)
-    return found
+            value = learner._module.state_dict()[name]
+            parts = [part.detach().cpu().numpy() for part in (value, learner._means[place], learner._squares[place])]
+        arrays[name] = [part.reshape(shape).astype(np.float64) for part in parts]
+    return arrays
 
 
 LEARNING_RATE = 1e-3
@@ -102,11 +103,10 @@ def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Learner, t
     Adam's first step, as long as the rate, has a sign by chance; else an error of the gradient moves it by its share.
     No loss feels the projection's bias: the engine knows that, autograd finds some 1e-9 of rounding instead of zero.
     """
-    mine, other = ours.state(), theirs.state()
+    by_engine, by_torch = by_name(layout, ours), by_name(layout, theirs)
     for name, start in before.items():
-        (value, mean, square), (expected, its_mean, _) = (
-            [by_name(layout, state, kind)[name] for kind in range(3)] for state in (mine, other)
-        )
+        value, mean, square = by_engine[name]
+        expected, its_mean, _ = by_torch[name]
         largest = np.abs(its_mean).max()
         np.testing.assert_allclose(mean, its_mean, atol=1e-5 * largest + 1e-8, rtol=0, err_msg=name)
         np.testing.assert_allclose(

@@ -29,6 +29,7 @@ from centrality.explorer.row_keys import LateKeys, row_keys
 from centrality.explorer.server import MOST_CONNECTIONS, Explorer, Handler
 from centrality.scores.mixing import SOFT
 from tests.explorer.pages import serving, some_view, unpacked
+from tests.foreground import foreground
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "src" / "centrality" / "explorer" / "static"
@@ -222,7 +223,8 @@ def test_explore_serves_until_ctrl_c_and_ends_cleanly(mixed, tmp_path):
         "--map",
         "pca",
     ]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with foreground():
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     line = ""
     while "http" not in line:
         line = process.stdout.readline()

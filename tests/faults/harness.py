@@ -186,7 +186,7 @@ class Trial:
         return {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()} - {".log"}
 
     def _strays(self) -> set[str]:
-        return self._names() - self.given - set(self.job.outputs) - {"state"}
+        return self._names() - self.given - set(self.job.outputs)
 
     def _settle(self) -> None:
         """Wait until no worker of a child that ended is left: a second is what they have."""

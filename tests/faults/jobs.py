@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from centrality import FUSE, PaperFUSE, tables
+from centrality import FUSE, tables
 from centrality.cli import main
-from centrality.commands._signals import ending_in_order
 
 ROWS, FILES = 18_000, 6
 SCORE = "score {0}/model.safetensors {0}"  # and what is scored into what
@@ -52,23 +51,6 @@ def command(text: str, stdin: str | None = None) -> Callable[[Path], int]:
     return run
 
 
-def with_checkpoint(folder: Path) -> int:
-    """Fit with a checkpoint that is written all the time, and save the model."""
-    from centrality.training import checkpoint
-
-    checkpoint.SECONDS_BETWEEN_SAVES = 0.0
-    rows = tables.numbers(tables.read(folder / "rows.parquet"))[:3000]
-    settings = {"random_state": 0, "max_steps": 250, "hidden": (32, 32)}
-    with ending_in_order() as interrupted:
-        try:
-            PaperFUSE(checkpoint=folder / "state", **settings).fit(rows).save(folder / "out.safetensors")
-        except KeyboardInterrupt:
-            return interrupted.status
-        except OSError:
-            return 2
-    return 0
-
-
 def on_cluster(folder: Path) -> int:
     """Score a folder on a cluster of this machine."""
     os.environ["PYTHONPATH"] = os.pathsep.join(part for part in sys.path if part)
@@ -79,7 +61,6 @@ SCORES = tuple(f"out/{part}.parquet" for part in range(FILES))
 JOBS = [
     Job("fit", command("fit {0}/rows.parquet -o {0}/out.safetensors --max-steps 150 --random-state 0 --device cpu"),
         ("out.safetensors",), "rows.parquet"),
-    Job("checkpoint", with_checkpoint, ("out.safetensors",), "rows.parquet"),
     Job("score csv", command(SCORE + "/rows.csv -o {0}/out.csv --t 0,1"), ("out.csv",), "rows.csv"),
     Job("score csv.gz", command(SCORE + "/rows.csv -o {0}/out.csv.gz"), ("out.csv.gz",), "rows.csv"),
     Job("score arrow", command(SCORE + "/rows.arrow -o {0}/out.parquet"), ("out.parquet",),

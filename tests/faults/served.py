@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.faults.harness import BrokenError
 from tests.faults.jobs import prepare
+from tests.foreground import foreground
 
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
@@ -36,7 +37,8 @@ def disturb(seed: int, times: int) -> list[tuple[str, int]]:
 
 def _once(folder: Path, number: int, after: float, tally: Counter) -> None:
     command = [sys.executable, "-m", "centrality.cli", "serve", str(folder / "model.safetensors"), "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with foreground():
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert server.stdout is not None
     found = None
     while found is None:

@@ -6,6 +6,7 @@ from scipy.stats import spearmanr
 from torch import nn
 
 from centrality import FUSE, PaperFUSE, blend
+from centrality._checks import InputError
 from centrality.datasets import four_clusters
 from tests.conftest import quick
 from tests.promise import assert_same_scores
@@ -220,3 +221,9 @@ def test_a_generator_seeds_a_fit_and_goes_on(blob):
 def test_fuse_has_the_parameters_that_people_set_and_no_others():
     wanted = "t metric novelty contamination holdout ensemble noise_scale scaling hidden encoder max_steps device"
     assert {*wanted.split(), "random_state", "progress"} == FUSE().get_params().keys() - {"given"}
+
+
+def test_a_dial_that_is_a_list_is_refused_before_training(blob, monkeypatch):
+    monkeypatch.setattr("centrality.fuse.estimator.train", lambda *_: pytest.fail("it trains"))
+    with pytest.raises(InputError, match=r"t must be one number here, got \[0, 1\]"):
+        quick(t=[0, 1]).fit(blob)

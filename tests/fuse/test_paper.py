@@ -1,4 +1,4 @@
-"""PaperFUSE: the schedule, the presets and the words of the paper."""
+"""PaperFUSE: the presets and the words of the paper; its training is held to the paper in tests/reference."""
 
 from inspect import signature
 
@@ -8,19 +8,6 @@ import pytest
 from centrality import FUSE, PaperFUSE
 from centrality.training.plan import OURS
 from tests.conftest import quick
-
-
-def test_the_papers_schedule_takes_one_pass_of_pairs_then_eight_noise_passes_each_epoch(blob):
-    model = FUSE.as_in_paper("synthetic", epochs=3, random_state=0).fit(blob)
-    each = int(np.ceil(200 / 128)) + 8 * int(np.ceil(600 / 128))  # n // 3 pairs, then n rows eight times
-    assert model.history_["step"] == [each, 2 * each, 3 * each]
-
-
-@pytest.mark.parametrize(("scheme", "pairs"), [(1, 10), (2, 100), (3, 100), (4, 30 * 29)])
-def test_each_scheme_compares_as_many_pairs_an_epoch_as_the_supplement_says(scheme, pairs):
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    model = quick(scheme=scheme, epochs=1, max_steps=None, resamples=1, batch_size=2).fit(X)
-    assert model.history_["step"] == [pairs // 2 + 30 // 2]
 
 
 @pytest.mark.parametrize(("experiment", "width"), [("synthetic", 32), ("real", 64), ("outlier", 128)])
@@ -42,17 +29,6 @@ def test_the_papers_presets_train_what_the_paper_describes(blob, experiment, wid
     # Clipped at the 1st and 99th percentile: a row or two at either end, and no other, tie.
     local = model.heads(X)[:, 1]
     assert [(local == end).sum() for end in (0.0, 1.0)] == [2, 2]
-
-
-@pytest.mark.filterwarnings("ignore:The global head has collapsed")  # one step teaches it little
-def test_the_papers_first_step_is_one_of_adam_at_its_rate(blob):
-    still, moved = (
-        FUSE.as_in_paper("real", max_steps=1, random_state=0, **rate).fit(blob).fitted_.network.weights
-        for rate in ({"learning_rate": 1e-30}, {})
-    )
-    change = [np.abs(still[name] - moved[name]).max() for name in still if name.startswith("trunks")]
-    # Whatever the gradient, but for its sign; a comparison has none for the last bias, which both candidates share.
-    assert change == pytest.approx([1e-3] * 5 + [0], rel=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:The .* has collapsed")  # nothing is learned here

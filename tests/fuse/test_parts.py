@@ -7,7 +7,6 @@ from torch import nn
 
 from centrality import FUSE, PaperFUSE, load, model_file
 from centrality.model_file import ModelFileError
-from centrality.training.plan import OURS
 from tests.conftest import quick
 
 
@@ -77,16 +76,3 @@ def test_an_unfitted_model_cannot_be_saved(tmp_path):
     with pytest.raises(NotFittedError):
         FUSE().save(tmp_path / "m.safetensors")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_of_a_fuse_with_words_of_the_paper_loads_as_a_paper_fuse(blob, tmp_path):
-    """Before 0.3 these were FUSE's own."""
-    path = tmp_path / "m.safetensors"
-    for changes, kind in (({"calibration": "clip"}, PaperFUSE), ({}, FUSE)):
-        quick(**changes).fit(blob).save(path)
-        header, arrays = model_file.read(path)
-        header |= {"model": "FUSE"}
-        header["parameters"] = OURS | header["parameters"]
-        model_file.write(path, header, arrays)
-        assert type(load(path)) is kind
-        np.testing.assert_array_equal(load(path).heads(blob), quick(**changes).fit(blob).heads(blob))

@@ -11,6 +11,7 @@ from tests.conftest import quick
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 6))
+PAIR = np.arange(2)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def below_two(rows: np.ndarray) -> np.ndarray:
 
 def test_the_columns_that_are_odd_are_changed_and_no_others_and_no_farther_than_they_must():
     row, goal = np.array([5.0, 0.3, -4.0, 1.0]), np.zeros(4)
-    change = smallest_change(below_two, row, goal, np.arange(4), 0.0)
+    change = smallest_change(below_two, row, goal[None], np.arange(4), 0.0)
     assert change.enough
     assert sorted(change.groups) == [0, 2]
     assert below_two(change.row[None])[0] >= 0
@@ -34,13 +35,30 @@ def test_the_columns_that_are_odd_are_changed_and_no_others_and_no_farther_than_
 
 
 def test_numbers_of_one_owner_move_together_and_as_a_whole():
-    change = smallest_change(below_two, np.array([5.0, 0.3, 1.0]), np.zeros(3), np.array([0, 0, 1]), 0.0)
+    change = smallest_change(below_two, np.array([5.0, 0.3, 1.0]), np.zeros((1, 3)), np.array([0, 0, 1]), 0.0)
     assert (change.row.tolist(), change.groups) == ([0.0, 0.0, 1.0], (0,))
 
 
 def test_a_row_that_nothing_helps_is_left_as_it_is():
-    change = smallest_change(lambda rows: np.full(len(rows), -1.0), np.ones(2), np.zeros(2), np.arange(2), 0.0)
+    change = smallest_change(lambda rows: np.full(len(rows), -1.0), np.ones(2), np.zeros((1, 2)), np.arange(2), 0.0)
     assert (change.enough, change.groups, change.row.tolist()) == (False, (), [1.0, 1.0])
+
+
+def test_a_number_takes_the_value_that_fits_the_rest_of_the_row():
+    """The typical 0 beside a 3 is as odd as the 9 was: only 3 is right, which another goal has."""
+    goals = np.array([[0.0, 0.0], [3.0, 3.0]])
+    change = smallest_change(lambda rows: 1 - np.abs(rows[:, 0] - rows[:, 1]), np.array([9.0, 3.0]), goals, PAIR, 0.0)
+    assert (change.groups, change.enough) == ((0,), True)
+    assert change.row[0] == pytest.approx(4.0, abs=6 / 2**9)
+    assert change.row[1] == 3.0
+
+
+def test_where_values_that_fit_lead_nowhere_those_of_the_typical_point_are_taken():
+    def score(rows: np.ndarray) -> np.ndarray:  # only the typical point is not odd; one step towards 3 looks better
+        return np.where((rows == 0).all(1), 1.0, -1.0 - np.abs(rows - 3).sum(1))
+
+    change = smallest_change(score, np.array([9.0, 9.0]), np.array([[0.0, 0.0], [3.0, 3.0]]), PAIR, 0.0)
+    assert (sorted(change.groups), change.row.tolist(), change.enough) == ([0, 1], [0.0, 0.0], True)
 
 
 def test_one_odd_cell_needs_one_column_two_need_two_and_a_typical_row_none(model):

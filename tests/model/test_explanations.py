@@ -7,7 +7,7 @@ from scipy import sparse
 from torch import nn
 
 from centrality import FUSE, Chain, load
-from centrality.model.explanations import Field, adding_up, grouped, low_heads
+from centrality.model.explanations import Field, grouped, low_heads
 from centrality.model.typical import centre_of
 from centrality.representations import Series, Table
 from centrality.scores.mixing import blend
@@ -69,21 +69,61 @@ def test_contributions_sum_up_under_a_bent_scale_and_a_constant_column_has_none(
     assert (parts[:, 5] == 0).all()
 
 
-def test_contributions_are_the_slopes_of_the_unbounded_score_integrated_along_the_way_as_shares_of_what_f_changes_by():
-    rows = RNG.normal(size=(300, 2))
-    model = quick(scaling="standard").fit(rows)
-    far, steps, h = np.array([[1.5, -2.0]]), 400, 1e-3
-    at = (np.arange(steps) + 0.5)[:, None] / steps
-    places = model.center_ + at * (far - model.center_)
-    for t in (0.0, 0.7):
-        model.set_params(t=t)
-        moved = []
-        for j in range(2):
-            nudge = h * np.eye(2)[j]
-            slopes = (model.score_samples(places + nudge) - model.score_samples(places - nudge)) / (2 * h)
-            moved.append(slopes.mean() * (far[0, j] - model.center_[j]))
-        expected = np.array(moved) / sum(moved) * drop(model, far, t)
-        np.testing.assert_allclose(model.explain(far, t)[0], expected, atol=2e-3)
+def test_no_column_contributes_more_to_a_unit_than_the_unit_changes_by(plain):
+    parts = plain.fitted_.contributions(FAR)
+    change = plain.fitted_.units(FAR) - plain.fitted_.origins(FAR)
+    assert (parts * np.sign(change)[:, :, None] >= 0).all()
+    np.testing.assert_allclose(parts.sum(2), change, rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def paired() -> FUSE:
+    """A model of two columns that follow each other, and of a third one."""
+    rng = np.random.default_rng(1)
+    first, third = rng.normal(size=1000), rng.normal(size=1000)
+    return quick(max_steps=300).fit(np.column_stack([first, first + 0.05 * rng.normal(size=1000), third]))
+
+
+def test_two_columns_that_follow_each_other_share_the_blame_for_a_broken_pair(paired):
+    """Both have the same residual given the other; along a straight way they would cancel, far beyond what f loses."""
+    parts = paired.explain([[1.5, -1.5, 0.0]])[0]
+    total = parts.sum()
+    assert total < -0.3
+    assert (parts[:2] / total > 0.25).all()
+    assert (parts[:2] / total).sum() > 0.9
+
+
+def test_the_numbers_of_one_feature_are_tried_together(paired):
+    """Either number alone breaks the pair when it moves; the two of them together raise the score most of the way."""
+    scale, field, owner = paired.fitted_.scaling, paired.fitted_._field(), np.array([0, 0, 1])
+    row, point = scale.scaled(np.array([[2.5, 2.5, 0.0]])), scale.scaled(paired.center_[None])
+    together = field._gains(row, point, owner)[0, 1, 0]
+    alone = field._gains(row, point, np.arange(3))[0, 1, :2]
+    assert together > 2 * alone.max()
+
+
+def test_a_row_and_its_baseline_exchanged_give_the_opposite(plain):
+    fitted = plain.fitted_
+    there = fitted.contributions(X[3:4], X[8:9])
+    np.testing.assert_allclose(fitted.contributions(X[8:9], X[3:4]), -there, atol=1e-5)
+
+
+def test_a_column_that_is_as_in_the_baseline_contributes_nothing(plain):
+    row, other = X[:1] * 5, X[1:2].copy()
+    other[0, 2] = row[0, 2]
+    parts = plain.explain(frame(row), baseline=frame(other))[0]
+    assert parts[2] == 0
+    assert parts.any()
+
+
+def test_of_many_columns_the_ones_that_the_slope_promises_most_of_are_tried():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(600, 40))
+    model = quick(max_steps=300).fit(rows)
+    odd = 0.3 * rows[:30]
+    guilty = rng.integers(40, size=30)
+    odd[np.arange(30), guilty] = 8.0
+    assert (model.explain(odd).argmin(1) == guilty).all()
 
 
 def test_rows_that_networks_know_by_heart_are_explained_as_the_rows_beside_them():
@@ -169,12 +209,6 @@ def test_a_rows_contributions_do_not_depend_on_its_company(plain):
     np.testing.assert_allclose(plain.explain(frame(many))[:400], plain.explain(frame(X)), atol=1e-5)
 
 
-def test_what_the_finest_steps_leave_is_shared_out_by_size():
-    parts = np.array([[[-0.3, 0.1], [0.0, 0.0]]])
-    found = adding_up(parts, np.array([[-0.4, 0.5]]))
-    np.testing.assert_allclose(found, [[[-0.45, 0.05], [0, 0]]])  # nothing moved the second: nobody is blamed
-
-
 def test_the_centre_is_the_mean_of_the_deepest_row_and_those_around_it(plain):
     rows = np.array([[0.0], [1.0], [2.0], [3.0], [100.0], [101.0]])
     scaling = quick().fit(rows).fitted_.scaling
@@ -247,9 +281,10 @@ def test_kinds_say_which_head_is_low():
 
 
 def test_an_empty_middle_is_odd_locally_and_a_remote_group_globally():
+    rng = np.random.default_rng(0)
     corners = np.array([[4.0, 4], [4, -4], [-4, 4], [-4, -4]])
     rows = np.concatenate(
-        [corners[RNG.integers(4, size=1500)] + RNG.normal(size=(1500, 2)) * 0.7, RNG.normal(size=(30, 2)) * 0.3 + 14]
+        [corners[rng.integers(4, size=1500)] + rng.normal(size=(1500, 2)) * 0.7, rng.normal(size=(30, 2)) * 0.3 + 14]
     )
     model = FUSE(random_state=0, hidden=(64, 64), noise_scale=0.15, max_steps=600).fit(rows)
     assert model.kind([[0.0, 0.0]]).tolist() == ["local"]
@@ -319,16 +354,6 @@ def test_a_series_is_explained_by_its_features():
     reasons = chain.reasons(waves)
     named = {reason.feature for row in reasons for reason in row}
     assert named <= set(chain.representation_.get_feature_names_out())
-
-
-def test_far_places_are_dense_near_the_centre_and_end_at_the_row():
-    from centrality.model.explanations import _positions
-
-    near, far = _positions(np.array([[1e-6], [1e6]], dtype=np.float32), 1.0, 10)
-    np.testing.assert_allclose(near, np.linspace(0, 1, 11), atol=1e-6)
-    assert (np.diff(far) > 0).all()
-    assert far[-1] == 1
-    assert far[1] * 1e6 < 10
 
 
 def test_a_field_without_slope_leads_nowhere():

@@ -4,7 +4,9 @@ from scipy import sparse
 
 from centrality import FUSE, load
 from centrality.model.remembered_rows import RememberedRows
+from centrality.network.folds import LEARNED_BY_ALL
 from tests.conftest import quick
+from tests.present import present
 
 
 def test_the_first_call_is_a_fit(blob):
@@ -67,3 +69,35 @@ def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
     assert model.fitted_.remembered.seen == 660
     with pytest.raises(ValueError, match="at least 3 rows to compare, got 2"):
         load(tmp_path / "model.safetensors").partial_fit(blob[:2])
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_so_few_new_rows_that_none_could_be_left_out_keep_the_p_values(blob, members):
+    """They join the folds of the rows before them, so that some network has not seen any of those it judges."""
+    model = quick(ensemble=members).fit(blob[:40])
+    for n in (1, 2, 3, 4, 5):
+        model.partial_fit(blob[-n:] + 0.1)
+    assert len(present(model.fitted_.remembered.folds)) == 40 + 15
+    judged = len(present(model.fitted_.inliers).units)
+    assert 0 < judged <= 55
+    assert model.p_values(np.full((1, 2), 90.0)) == [1 / (judged + 1)]
+
+
+def test_a_model_that_began_with_few_rows_has_p_values_once_enough_have_come(blob):
+    model = quick().partial_fit(blob[:5])
+    with pytest.raises(ValueError, match="calibration rows"):
+        model.p_values(blob[:1])
+    for start in range(5, 45, 2):
+        model.partial_fit(blob[start : start + 2])
+    folds = present(model.fitted_.remembered.folds)
+    assert (folds == LEARNED_BY_ALL).sum() >= 5  # the first ones, which every network has learned from
+    assert len(present(model.fitted_.inliers).units) == (folds == 0).sum() > 0  # its networks leave out the same rows
+    assert model.p_values(np.full((1, 2), 90.0)) == [1 / ((folds == 0).sum() + 1)]
+
+
+def test_who_loses_the_calibration_rows_is_told(blob, tmp_path):
+    quick(ensemble=1).fit(blob).save(tmp_path / "model.safetensors")
+    model = load(tmp_path / "model.safetensors")  # it remembers no rows, and of three new ones it can leave out none
+    with pytest.warns(UserWarning, match=r"p-values and detect need calibrate\(C\) with fresh rows now"):
+        model.partial_fit(blob[:3])
+    assert model.fitted_.inliers is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from centrality.network.folds import LEFT_OUT, Split, split
+from centrality.network.folds import LEFT_OUT, Split, split, split_few
 
 
 def parted(n: int, members: int, *, alike: bool = False) -> Split:
@@ -98,3 +98,13 @@ def test_of_very_many_rows_each_is_left_out_by_chance_and_takes_a_byte():
     assert own.dtype == np.int8
     assert set(own.tolist()) == {0, 1}
     assert abs((own == 0).sum() - 20_000) < 5 * np.sqrt(200_000 * 0.1 * 0.9)  # five deviations of a binomial
+
+
+def test_rows_dealt_one_by_one_belong_to_each_fold_by_its_share():
+    n, rng = 100_000, np.random.default_rng(0)
+    few, alone = (split_few(n, members, rng, alike=False) for members in (4, 1))
+    for fold in range(4):
+        assert np.mean(few.own == fold) == pytest.approx(1 / 4, abs=5 * (3 / 16 / n) ** 0.5)
+    assert few.left_out == ((0, 1), (2, 3), (0, 2), (1, 3))
+    assert np.mean(alone.own == 0) == pytest.approx(0.3, abs=5 * (0.21 / n) ** 0.5)
+    assert alone.left_out == ((0,),)

@@ -21,18 +21,8 @@ from tests.conftest import quick
 ROOT = Path(__file__).parents[2]
 OPTIONAL = [
     *("matplotlib", "pyod", "skrub", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
-    *("pycatch22", "datasketches", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
-    *(
-        "httptools",
-        "uvloop",
-        "openpyxl",
-        "prometheus_client",
-        "onnx",
-        "onnxruntime",
-        "onnxscript",
-        "huggingface_hub",
-        "torch",
-    ),
+    *("pycatch22", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
+    *("httptools", "uvloop", "openpyxl", "prometheus_client", "onnx", "onnxruntime", "huggingface_hub", "torch"),
 ]
 START = """
 import numpy as np
@@ -53,7 +43,6 @@ USES = {
     "Series": ("series", "representations.Series('catch22').fit(X.T)"),
     "Scorer": ("onnx", "from centrality.onnx import Scorer; Scorer('{folder}/model.onnx')"),
     "to_onnx": ("onnx", "load('{folder}/rows.safetensors').to_onnx('{folder}/model.onnx')"),
-    "second pass": ("scale", "from centrality.scoring import sketches; sketches.require_possible(None)"),
     "distributed.score": (
         "cluster",
         "from centrality import distributed\n"
@@ -90,13 +79,7 @@ SECOND = [
         "pandas": ("table", "load('mixed.safetensors').centrality(tables.read('mixed.csv'))"),
         "prometheus_client": ("serve", "from centrality.service import App"),
     },
-    {
-        "skrub": ("table", "representations.Table().fit(X)"),
-        "onnxscript": (
-            "onnx",
-            "import torch; FUSE(encoder=torch.nn.Linear(3, 2), max_steps=2).fit(X).to_onnx('model.onnx')",
-        ),
-    },
+    {"skrub": ("table", "representations.Table().fit(X)")},
 ]
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -28,11 +27,11 @@ def test_another_t_has_its_own_threshold(blob, tmp_path, t):
         assert np.mean(other.predict(blob) == -1) == pytest.approx(0.1, abs=0.01)
 
 
-def test_a_model_whose_second_pass_set_one_threshold_does_not_guess_that_of_another_t(blob):
-    model = quick().fit(blob)
-    model.fitted_ = replace(model.fitted_, offsets=None)
-    assert np.mean(model.predict(blob) == -1) == pytest.approx(0.1, abs=0.05)
-    with pytest.raises(ValueError, match=r"knows only at t=0\.5 which rows are outliers, not at t=1: .* Fit it at"):
+def test_a_model_that_learned_marks_at_one_t_does_not_guess_the_threshold_of_another(blob):
+    marks = ["outlier" if x > 2 else "fine" if x > 1 else None for x in blob[:, 0]]
+    model = quick().fit(blob).learn_marks(blob, marks)
+    assert set(model.predict(blob)) == {-1, 1}
+    with pytest.raises(ValueError, match=r"only at t=0\.5 which rows are outliers, not at t=1: .* Learn them at"):
         model.set_params(t=1.0).predict(blob)
 
 

@@ -39,18 +39,7 @@ def on_units(potentials: int, kind: str = "soft", members: int = 1) -> Calibrati
     )
 
 
-# The paper's.
-
-
-def test_the_local_score_is_0_at_the_first_percentile_and_1_at_the_99th_when_clipped():
-    calibration = calibrated("clip", outputs_of(np.linspace(-7, 3, 1001)))  # percentiles 1 and 99: -6.9 and 2.9
-    raw = np.column_stack([np.zeros(5), [-100.0, -6.9, -2.0, 2.9, 50.0]])
-    np.testing.assert_allclose(calibration.units(raw)[:, 1], [0, 0, 0.5, 1, 1], atol=1e-12)
-
-
-def test_the_global_score_is_the_sigmoid_of_the_logit():
-    raw = np.column_stack([[-np.log(3), 0, np.log(3)], np.zeros(3)])
-    np.testing.assert_allclose(calibrated("clip", outputs_of(np.arange(10.0))).units(raw)[:, 0], [0.25, 0.5, 0.75])
+# The paper's is compared with tests/reference.
 
 
 def test_the_sigmoid_does_not_overflow():

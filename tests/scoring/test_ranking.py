@@ -12,7 +12,7 @@ from centrality.cli import main
 from centrality.commands._found import excerpt
 from centrality.commands.rank import sparkline
 from centrality.representations import Series
-from centrality.scoring import chunks, ranking, sketches
+from centrality.scoring import ranking
 from tests.conftest import quick
 
 
@@ -105,12 +105,10 @@ def test_moments_of_a_series_are_ranked_by_all_windows_that_hold_them(watched):
 
 
 def test_what_would_cut_a_series_is_refused(watched, tmp_path, capsys):
-    model, data = str(watched / "m.safetensors"), str(watched / "t.parquet")
+    model = str(watched / "m.safetensors")
     parquet.write_table(tables.read(watched / "t.parquet"), tmp_path / "t.parquet", row_group_size=100)
     assert main(["score", model, str(tmp_path / "t.parquet"), "-o", f"{tmp_path}/out/", "--split", "100"]) == 2
     assert "is one series to this model, so it cannot be cut: score without --split" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="not for windows of a series"):
-        sketches.sketch_chunk(load(model), chunks.plan(data, None)[0])
 
 
 def test_files_without_rows_are_said_to_be_empty(made, tmp_path, capsys):

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from tests.conftest import quick
-from tests.served import Server
+from tests.foreground import foreground
+from tests.served import Server, Where
 
 COLUMNS = ["a", "b", "c"]
 
@@ -24,8 +25,8 @@ def start():
     """Starts servers of a test's own; none outlives it, whatever happens."""
     started: list[Server] = []
 
-    def make(*arguments: str) -> Server:
-        started.append(Server(*arguments))
+    def make(*arguments: str, where: Where = foreground) -> Server:
+        started.append(Server(*arguments, where=where))
         return started[-1]
 
     yield make

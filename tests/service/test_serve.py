@@ -18,6 +18,7 @@ import pytest
 from centrality import FUSE, load
 from centrality.cli import main
 from tests.conftest import quick
+from tests.foreground import background
 from tests.promise import assert_same_scores
 from tests.served import ARROW, JSON, Server, arrow, wait_for
 
@@ -230,6 +231,20 @@ def test_a_token_is_wanted_where_one_was_set_and_slow_requests_end(start, file, 
     assert "retry-after: 1" in answer
     assert "This took longer than 2 s" in answer
     assert running.stop(signal.SIGINT) == (0, "Stopped after 12 requests with 1 rows.\n")
+
+
+def test_a_server_in_the_background_goes_on_when_ctrl_c_ends_what_is_before_it(start, file):
+    running = start(str(file), where=background)
+    assert running.ask("GET", "/health")[0] == 200  # from then on it listens to signals
+    running.process.send_signal(signal.SIGINT)
+    connection = running.connection()
+    for _ in range(2):
+        connection.request("GET", "/health")
+        answer = connection.getresponse()
+        answer.read()
+        assert (answer.status, answer.will_close) == (200, False)  # a server that ends closes after its next answer
+    connection.close()
+    assert running.stop(signal.SIGTERM)[0] == 0
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])

@@ -1,10 +1,11 @@
-"""The losses, against numbers worked out by hand."""
+"""The losses, against the paper's in tests/reference and numbers worked out by hand."""
 
 import numpy as np
 import pytest
 import torch
 
 from centrality.torch.losses import Noise, global_loss, local_loss
+from tests.reference import algorithm
 from tests.torch.examples import networks_of
 
 pytestmark = pytest.mark.numbers
@@ -25,22 +26,35 @@ def generator() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
-def compared(first: torch.Tensor, second: torch.Tensor, preferred: torch.Tensor) -> float:
-    return global_loss(Quadratic(), torch.cat([first, second])[None], preferred[None, None]).item()
+class OneNetwork:
+    """The reference's heads as an ensemble of one."""
+
+    def __init__(self) -> None:
+        self.theta = algorithm.Heads(WIDTH, 8, np.random.default_rng(0))
+
+    def logit(self, z):
+        return self.theta.g(z[0])[None]
+
+    def potentials(self, z):
+        return self.theta.l(z[0])[None, :, None]
 
 
-def test_the_global_loss_of_equal_logits_is_log_2():
-    same = torch.randn(5, WIDTH, generator=generator())
-    assert compared(same, same, torch.rand(5, generator=generator())) == pytest.approx(np.log(2), rel=1e-6)
+def test_the_global_loss_is_the_papers():
+    network, (x1, x2) = OneNetwork(), torch.randn(2, 5, WIDTH, generator=generator(), dtype=torch.float64)
+    preferred = torch.rand(5, generator=generator(), dtype=torch.float64)
+    found = global_loss(network, torch.cat([x1, x2])[None], preferred[None, None])
+    torch.testing.assert_close(found[0], algorithm.global_loss(network.theta, x1, x2, preferred))
 
 
-def test_the_global_loss_is_least_where_the_logit_difference_matches_the_preference():
-    first, second = torch.zeros(1, WIDTH), torch.full((1, WIDTH), 0.5)  # logits 0 and -1
-    matching = torch.sigmoid(torch.tensor([1.0]))
-    losses = [compared(first * s, second * s, matching) for s in (0.5, 1.0, 2.0)]
-    assert losses[1] == min(losses)
-    p = 1 / (1 + np.exp(-1))
-    assert losses[1] == pytest.approx(-p * np.log(p) - (1 - p) * np.log(1 - p), rel=1e-6)
+def test_the_local_loss_is_the_papers_divided_by_the_columns():
+    """Its weight stands before the mean over columns, where the paper has their sum."""
+    network, (z, drawn) = OneNetwork(), torch.randn(2, 5, WIDTH, generator=generator(), dtype=torch.float64)
+    eta = torch.full((5, 1), 2.0)
+    for weight in (1.0, 3.0):
+        noise = Noise(drawn[None], eta, torch.full((5, 1), weight), torch.ones(5, 1))
+        found = local_loss(network, (z + eta * drawn)[None], noise)
+        expected = algorithm.local_loss(network.theta, z, eta * drawn, 2.0)
+        torch.testing.assert_close(found[0], weight * expected / WIDTH)
 
 
 def test_as_its_second_opponent_each_first_candidate_faces_the_next_second_one():
@@ -49,16 +63,6 @@ def test_as_its_second_opponent_each_first_candidate_faces_the_next_second_one()
     leads = np.array([1, 4, 9, 4, 9, 1.0])
     found = global_loss(Quadratic(), rows, torch.ones(1, 2, 3)).item()
     assert found == pytest.approx(np.log1p(np.exp(-leads)).mean(), rel=1e-5)
-
-
-def test_the_local_loss_is_half_the_mean_square_of_score_plus_noise_over_eta():
-    drawn, eta = torch.tensor([[[0.5, -1.0]]]), torch.tensor([[2.0]])
-    noisy = torch.tensor([[[1.0, 2.0]]]) + eta * drawn
-    # z + ε = (2, 0); score = (-2, 0); noise/η = (.25, -.5); residual = (-1.75, -.5)
-    for weight in (1.0, 3.0):
-        noise = Noise(drawn, eta, torch.full((1, 1), weight), torch.ones(1, 1))
-        expected = weight * 0.5 * (1.75**2 + 0.5**2) / 2
-        assert local_loss(Quadratic(), noisy, noise).item() == pytest.approx(expected)
 
 
 def test_each_noise_scale_teaches_only_its_own_potential():

@@ -91,14 +91,6 @@ def test_members_have_batches_and_noise_of_their_own():
     assert (batches.noise[:, 0] != batches.noise[:, 1]).all()
 
 
-def test_after_skipped_steps_come_those_that_would_have_come_had_they_been_drawn():
-    whole, resumed = (BatchSampler(task()) for _ in range(2))
-    for _ in range(3):
-        whole.draw(6)
-        resumed.skip(6)
-    np.testing.assert_array_equal(resumed.draw(6).positions, whole.draw(6).positions)
-
-
 def test_noise_is_standard_normal():
     noise = drawn(400).noise.ravel()
     error = len(noise) ** -0.5
@@ -123,15 +115,6 @@ def test_an_epoch_is_one_pass_of_pairs_then_its_noise_passes():
         for member in range(2):
             rows = np.concatenate([batch.positions[0, member] for batch in one_pass])
             assert sorted(rows.tolist()) == list(range(60))
-
-
-def test_read_literally_a_noised_row_counts_once_for_each_column():
-    weights = [
-        list(batches_of_epoch(task(plan=replace(PLAN, epochs=1, literal=literal))))[-1].row_scales.weight
-        for literal in (False, True)
-    ]
-    assert set(weights[0].tolist()) == {1.0}
-    assert set(weights[1].tolist()) == {2.0}  # X has two columns
 
 
 @pytest.mark.parametrize(

@@ -5,38 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from centrality.network.network import Layout
-from centrality.training.batches import BatchSampler
-from centrality.training.torch_learner import TorchLearner
 from tests.conftest import quick
-from tests.engine.cases import task_of
-
-LAYOUT = Layout(width=3, hidden=(8,), potentials=2, members=2)
-
-
-def take(learner: TorchLearner, sampler: BatchSampler, steps: int) -> None:
-    taken = list[int]()
-    with learner.running():
-        losses = learner.take_steps(sampler.draw(steps), np.full(steps, 1e-2), taken.append)
-    assert losses.shape == (steps, 2)
-    assert taken == [1] * steps
-
-
-def test_what_is_restored_goes_on_to_the_same_bits():
-    """Of two learners, one takes four steps, the other takes over after two and is given the next two batches."""
-    task = task_of(LAYOUT)
-    first, sampler = TorchLearner(task, balance=0.5), BatchSampler(task)
-    take(first, sampler, 2)
-    kept, noise = first.state(), task.noise.bit_generator.state
-    second, other = TorchLearner(again := task_of(LAYOUT), balance=0.5), BatchSampler(again)
-    with second.running():
-        second.restore(kept)
-    other.skip(2)
-    again.noise.bit_generator.state = noise
-    take(first, sampler, 2)
-    take(second, other, 2)
-    for name, array in first.state().items():
-        np.testing.assert_array_equal(second.state()[name], array, err_msg=name)
 
 
 def test_what_a_user_has_frozen_stays_as_it_was(blob):

@@ -42,7 +42,7 @@ def ending_in_order() -> Iterator[Interrupted]:
     watched = [*ENDING, *([signal.SIGALRM] if hasattr(signal, "SIGALRM") else [])]
     before = {number: signal.getsignal(number) for number in watched}
     for number in watched:
-        if before[number] is not signal.SIG_IGN or number not in ENDING:  # so that `nohup` still works
+        if before[number] is not signal.SIG_IGN or number not in ENDING:  # so that `nohup` and `&` still work
             signal.signal(number, end)
     try:
         yield interrupted

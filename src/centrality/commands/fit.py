@@ -2,7 +2,6 @@
 
 import argparse
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
@@ -60,7 +59,6 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--step", type=count, metavar="N", help="the distance from one window to the next (default: half a window)"
     )
     command.add_argument("--sample", type=count, metavar="N", help="learn from N rows (default: 200,000 if very many)")
-    command.add_argument("--second-pass", action="store_true", help="set quantiles by all rows, not by the sample")
     command.add_argument("--t", type=one_number, default=0.5, help="the model's own t (default: 0.5)")
     command.add_argument("--metric", default="euclidean", help="euclidean, manhattan or cosine")
     command.add_argument(
@@ -83,14 +81,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.model.reader import reader_of
 
     require_output(arguments.output, arguments.data)
-    if arguments.second_pass:
-        _require_second_pass(arguments)
     model, rows, total = learn(arguments)
-    if arguments.second_pass:
-        from centrality.scoring import sketches, workers
-
-        runner = partial(workers.run, workers=workers.cores())
-        model = sketches.second_pass(model, arguments.data, runner, progress=shows_progress(arguments))
     model.save(arguments.output)
     result = _result(arguments, model.fitted_, total)
     _log_training(result)
@@ -169,15 +160,6 @@ def _columns(arguments: argparse.Namespace, names: list[str]) -> list[str] | Non
         return column_names(arguments.columns)
     left_out = getattr(arguments, "leave_out", None)
     return None if left_out is None else [name for name in names if name != left_out]
-
-
-def _require_second_pass(arguments: argparse.Namespace) -> None:
-    """Raise if the second pass would fail. It is called before the fit begins."""
-    from centrality.scoring import sketches
-
-    sketches.require_possible(arguments.holdout)
-    if arguments.data == "-" or arguments.window is not None:
-        raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
 def _representation(arguments: argparse.Namespace) -> "Representation | None":

@@ -47,11 +47,11 @@ def _places(values: NDArray[np.float64]) -> NDArray[np.intp]:
 
 def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     """Return the contributions of these vectors, by feature."""
-    fitted = model.fitted_
-    parts = over_vectors(vectors, fitted.contributions)  # (k, 2, p)
-    by_feature = np.stack([reader_of(model).by_feature(parts[:, head]) for head in (0, 1)], axis=1)
+    fitted, reader = model.fitted_, reader_of(model)
+    parts = over_vectors(vectors, lambda rows: fitted.contributions(rows, owner=reader.owner()))  # (k, 2, p)
+    by_feature = np.stack([reader.by_feature(parts[:, head]) for head in (0, 1)], axis=1)
     units = over_vectors(vectors, fitted.units)
     usual = None
     if fitted.context is not None:
-        usual = [list(map(plain, kind)) for kind in reader_of(model).usual(vectors)]
+        usual = [list(map(plain, kind)) for kind in reader.usual(vectors)]
     return Explained(by_feature, units, over_vectors(vectors, fitted.origins), usual)

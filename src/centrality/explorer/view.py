@@ -365,13 +365,14 @@ def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...
 
     Where the numbers of a vector have no names, there are none.
     """
-    features = reader_of(model).features()
+    reader = reader_of(model)
+    features = reader.features()
     if features is None:
         return (), None, ()
     t, names = float(model.t), tuple(map(str, features.names))
     odd = _lowest(model.fitted_.calibration.mixing.mixed(scored.units, t), MOST_GUILTY)
-    parts = reader_of(model).by_feature(over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t)))
-    taken = parts.clip(max=0).mean(0)  # (features,)
+    parts = over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t, owner=reader.owner()))
+    taken = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
     guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
     return names, lambda rows: explained(model, scored.vectors[rows]), guilty
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import model_file
-from centrality._checks import InputError
+from centrality._checks import InputError, tell
 from centrality._estimator import (
     CheckedRows,
     Dissimilarity,
@@ -32,13 +32,12 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import FirstPass, with_ends
-from centrality.network.folds import Split, split, split_off_holdout
+from centrality.network.folds import Split, split, split_few, split_off_holdout
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.drift_columns import TrainingColumns
-from centrality.scores.mixing import checked_t
-from centrality.training.checkpoint import Checkpoint
+from centrality.scores.mixing import one_t
 from centrality.training.dissimilarities import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
@@ -192,14 +191,11 @@ class FUSE(CentralityModel):
             first, why = FirstPass(), "an anchor and a pair to compare"
             X = rows_to_fit(self, X, at_least=3, why=why, all_finite=first.all_finite)
             # Now, not when training is over: settings that matter only then.
-            checked_t(self.t)
+            one_t(self.t)
             settings = self._settings()
             checked_calibration(settings["calibration"])
             settings.share_of_outliers()
             seed = int(random_numbers(self.random_state).randint(2**31))
-            path = settings["checkpoint"]
-            checkpoint = None if path is None else Checkpoint(path, self.get_params(deep=False), X, dissimilarity, seed)
-            seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
             parted, context, shown = settings.split(X, rng), None, X
@@ -208,11 +204,8 @@ class FUSE(CentralityModel):
                 context, made = self._context(X, seed)
                 X, shown = made, context.shown(X, made, seed)
                 held = None if held is None else context.relative(held)
-            about = shown, dissimilarity, rng, seed, checkpoint
-            trained = self._trained(*about, parted=parted, context=context, first=first)
+            trained = self._trained(shown, dissimilarity, rng, seed, parted=parted, context=context, first=first)
             self.fitted_ = self._finish_fit(trained, X, held, rng)
-            if checkpoint is not None:
-                checkpoint.remove()
         return self
 
     def _trained(
@@ -221,7 +214,6 @@ class FUSE(CentralityModel):
         dissimilarity: Dissimilarity,
         rng: np.random.Generator,
         seed: int,
-        checkpoint: Checkpoint | None,
         *,
         parted: Split | None,
         context: Context | None,
@@ -243,7 +235,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = settings.untrained(rows, plan, members, rng, np.random.default_rng(seed + 1))
         task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
-        network, history = train(task, checkpoint)
+        network, history = train(task)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted, columns)
 
@@ -308,20 +300,26 @@ class FUSE(CentralityModel):
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng, members, parted = np.random.default_rng(seed), before.network.members, None
         if not self._settings().by_paper:
-            parted = split(X.shape[0], members, rng, alike=not before.halves, given=before.context is not None)
+            n, alike, given = X.shape[0], not before.halves, before.context is not None
+            parted = split(n, members, rng, alike=alike, given=given)
+            parted = parted or split_few(n, members, rng, alike=alike, given=given)
         remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
-        assert remembered.rows is not None  # it remembers some of X at least
-        if remembered.rows.shape[0] < 3:
+        rows = remembered.rows
+        assert rows is not None  # it remembers some of X at least
+        if rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
         known = None if parted is None or remembered.folds is None else Split(remembered.folds, parted.left_out)
+        if known is not None and not known.suffices:  # then all networks learn from all rows
+            known, remembered = None, replace(remembered, folds=None)
         scaling = before.scaling if before.scaling.seen is None else with_ends(before.scaling, X)
         plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
         plan = replace(plan, left_out=None if known is None else known.left_out)
-        network, history = self._trained_further(remembered.rows, scaling, known, plan, seed)
-        rows = remembered.rows
+        network, history = self._trained_further(rows, scaling, known, plan, seed)
         kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
         trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
         self.fitted_ = replace(self._finish_fit(trained, rows, None, rng), remembered=remembered)
+        if before.inliers is not None and self.fitted_.inliers is None:
+            tell("No row was left out of this training: p-values and detect need calibrate(C) with fresh rows now.")
         return self
 
     def _trained_further(

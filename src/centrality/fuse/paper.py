@@ -1,6 +1,5 @@
 """Define PaperFUSE: FUSE with the paper's parameters."""
 
-import os
 from collections.abc import Callable
 from inspect import Signature, signature
 from typing import Any, TypeVar
@@ -51,9 +50,6 @@ class PaperFUSE(FUSE):
     literal : bool, default=False
         With `epochs`: the local loss is the sum over columns, as printed, not their mean, and an anchor as far from
         both rows of a pair counts against the first one; otherwise it does not vote.
-    checkpoint : path or None, default=None
-        A file where a long fit keeps its state, every half a minute, until it is over: an interrupted `fit` of the same
-        rows with the same settings goes on from there to the same result.
     **settings : object
         Those of `FUSE`.
 
@@ -81,7 +77,6 @@ class PaperFUSE(FUSE):
         weight_decay: float = 0.0,
         calibration: str = "soft",
         literal: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
@@ -95,4 +90,3 @@ class PaperFUSE(FUSE):
         self.weight_decay = weight_decay
         self.calibration = calibration
         self.literal = literal
-        self.checkpoint = checkpoint

@@ -11,7 +11,6 @@ from centrality.fuse.paper import PaperFUSE
 from centrality.fuse.settings import Settings
 from centrality.model import saving
 from centrality.network.devices import find_device
-from centrality.training.plan import OURS
 
 if TYPE_CHECKING:
     from torch import nn
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 
 def parts_of(model: FUSE) -> tuple[model_file.Header, model_file.Arrays]:
     """Return the header of JSON values and the arrays that a file holds of a fitted model."""
-    settings = model.get_params(deep=False)
-    settings.pop("checkpoint", None)  # it means nothing elsewhere
-    parameters = {name: model_file.as_json(value) for name, value in settings.items()}
+    parameters = {name: model_file.as_json(value) for name, value in model.get_params(deep=False).items()}
     header, arrays = saving.parts_of(model.fitted_)
     return {"model": type(model).__name__, "version": __version__, "parameters": parameters, **header}, arrays
 
@@ -33,9 +30,7 @@ def from_parts(
     if header["model"] not in ("FUSE", "PaperFUSE"):
         raise InputError(f"a FUSE model was wanted, this one is a {header['model']}.")
     given = header["parameters"]
-    # Before version 0.3 the paper's words were FUSE's own.
-    by_paper = any(given.get(name, value) != value for name, value in OURS.items())
-    kind = PaperFUSE if by_paper or header["model"] == "PaperFUSE" else FUSE
+    kind = PaperFUSE if header["model"] == "PaperFUSE" else FUSE
     known = kind().get_params(deep=False)  # a file of a later minor version may know more
     parameters = {name: value for name, value in given.items() if name in known}
     if parameters["encoder"] is not None and encoder is None:

@@ -1,11 +1,13 @@
 """Explain why a row is peripheral, and what would make it typical.
 
-Contributions are integrated gradients: walk straight, in scaled units, from a typical point to the row and credit each
-feature with what its own movement changes a unit by on the way. Of the ways to share a score among features it is one
-that adds up: a row's contributions to a unit sum to unit(row) - unit(typical point). That point is the deepest of the
-typical region next to the row: against another one, features that tell the regions apart would be blamed, not those
-that are odd (`model/typical.py`). What a feature contributes to the centrality at t follows from the two units
-(`Mixing.contributions`).
+A column is to blame for what the score gains when this column alone goes toward the value of a typical point. For a
+Gaussian the first step of it is the column's residual given the others, so that of two columns that follow each other
+both take the blame for a broken pair. (Slopes along a straight way share the score out too, but of two such columns one
+gets +150 and the other -145, where both together cost 5.) What no column gains alone is shared by squared distance. The
+typical point is the deepest of the region next to the row: against another one, features that tell the regions apart
+would be blamed, not those that are odd (`model/typical.py`). Shares are all positive and sum to 1, so that no feature
+contributes more to a unit than what the unit changes by. What it contributes to the centrality at t follows from the
+two units (`Mixing.contributions`).
 """
 
 from dataclasses import dataclass
@@ -18,11 +20,12 @@ from centrality.network.scorer import NetworkScorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.refinement import Refinement
 
-STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
-TOLERANCE = 1e-3  # the error of the sum of contributions, in units, above which a row's way gets finer steps
-POINTS = 8192  # points on the ways of a block of rows
+WAY = np.array([1.0, 0.5, 0.25, 0.125], dtype=np.float32)  # how far a column goes; its best counts
+MIDDLE = 0.5  # the t whose slope chooses the features to try
+MOST = 16  # features of a row that are tried one by one; 32, or all, name the guilty one no better (Ames, 80 columns)
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
-ROWS_EXPLAINED, ROWS_WALKED = POINTS // (STEPS[0] + 1), POINTS // HALVINGS  # rows in a block
+ROWS_WALKED = 680  # rows in a block of walks
+VALUES_TRIED = 1 << 20  # numbers in a block of rows explained, each tried once for each feature
 
 Matrix = NDArray[np.float64]
 Floats = NDArray[np.float32]
@@ -38,41 +41,54 @@ class Field:
     refinement: Refinement | None = None  # learned from marks, added to both units; walks uphill follow it
     kinds: Kinds | None = None  # makes units comparable between kinds; walks uphill follow it too
 
-    def contributions(self, start: Floats, rows: Floats) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
-        """Return what each column contributes to both units; rows whose units vary quickly on the way get finer steps.
+    def shares(self, points: Matrix, rows: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
+        """Return each number's share in what tells a row's units from those of its point, all scaled.
 
-        Contributions add up to the change of the units within TOLERANCE; `adding_up` shares out the rest.
+        `owner` says which feature a number belongs to. Shares are at least 0 and sum to 1, or are all 0 where row and
+        point are equal. In each unit, the lower of row and point goes toward the other one.
         """
-        parts, change = self._walk(start, rows, STEPS[0])
-        for steps in STEPS[1:]:
-            off = np.abs(parts.sum(2) - change) > TOLERANCE * (1 + np.abs(change))
-            poor = np.flatnonzero(off.any(1))
-            if not len(poor):
-                break
-            size = max(1, POINTS // (steps + 1))
-            for some in np.split(poor, range(size, len(poor), size)):
-                parts[some], change[some] = self._walk(start[some], rows[some], steps)
-        return parts
+        change = self._units(points) - self._units(rows)
+        gains = self._gains(rows, points, owner)
+        above = np.flatnonzero((change < 0).any(1))
+        if len(above):
+            other = self._gains(points[above], rows[above], owner)
+            gains[above] = np.where(change[above, :, None] < 0, other, gains[above])
+        alone = np.maximum(np.abs(change) - gains.sum(2), 0.0)  # what is left when each feature has had its gain
+        step = np.abs(points - rows)
+        farthest = step.max(1, keepdims=True)
+        square = np.divide(step, farthest, out=np.zeros_like(step), where=farthest > 0) ** 2
+        by_feature = grouped(square, owner, int(owner.max()) + 1)
+        blame = gains + alone[:, :, None] * _normalized(by_feature)[:, None]
+        # Change that is 0 in both ways leaves no blame: distance alone shares out what rounding makes of it.
+        blame = np.where(blame.any(2, keepdims=True), blame, by_feature[:, None])
+        within = np.divide(square, by_feature[:, owner], out=np.zeros_like(square), where=by_feature[:, owner] > 0)
+        return np.asarray(_normalized(blame)[:, :, owner] * within[:, None])
 
-    def _walk(self, start: Floats, rows: Floats, steps: int) -> tuple[Matrix, Matrix]:
-        """Return contributions, and the change of the units they should add up to, by the trapezoid rule."""
-        step = rows - start
-        at = _positions(step, self.reach, steps)  # (n, steps + 1)
-        outputs, back = self.scorer.along(start, step, at)
-        members, n, s, k = outputs.shape
-        flat = outputs.reshape(members, n * s, k)
-        raw = self.calibration.raw(flat)
-        units, slopes = self.calibration.units(raw).reshape(n, s, 2), self.calibration.unit_slopes(raw)
-        gaps = np.diff(at, axis=1)
-        lengths = np.zeros(at.shape)  # the trapezoid rule's weight of each point
-        lengths[:, :-1] += 0.5 * gaps
-        lengths[:, 1:] += 0.5 * gaps
-        parts = np.empty((n, 2, rows.shape[1]))
-        for unit in (0, 1):
-            by_raw = np.where(np.arange(2) == unit, slopes, 0.0)
-            by = self.calibration.raw_back(flat, by_raw).reshape(outputs.shape) * lengths[None, :, :, None]
-            parts[:, unit] = step * back(by.astype(np.float32)).astype(np.float64)
-        return parts, units[:, -1] - units[:, 0]
+    def _gains(self, rows: Matrix, points: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, 2, features)
+        """Return what each unit of a row gains, at most, when one feature alone goes toward the point."""
+        n, p = rows.shape
+        features = int(owner.max()) + 1
+        start, step = rows.astype(np.float32), (points - rows).astype(np.float32)
+        tried = np.tile(np.arange(features), (n, 1))
+        if features > MOST:
+            promise = grouped(self.slope(rows, MIDDLE) * step, owner, features)
+            tried = np.argsort(-promise, axis=1, kind="stable")[:, :MOST]
+        steps = (step[:, None] * (owner == tried[:, :, None])).reshape(-1, p)
+        starts = np.repeat(start, tried.shape[1], axis=0)
+        units = self.calibration.units(self.raw_on_lines(starts, steps, np.tile(WAY, (len(steps), 1))).reshape(-1, 2))
+        if self.refinement is not None:
+            moved = starts[:, None].astype(np.float64) + steps[:, None] * WAY[:, None]
+            units = units + self.refinement.shift(moved.reshape(-1, p))[:, None]
+        best = units.reshape(*tried.shape, len(WAY), 2).max(2)
+        gains = np.zeros((n, features, 2))
+        gained = np.maximum(best - self._units(rows)[:, None], 0.0)
+        np.put_along_axis(gains, tried[:, :, None], gained, axis=1)
+        return np.moveaxis(gains, 2, 1)
+
+    def _units(self, rows: Matrix) -> Matrix:  # (n, 2)
+        """Return the units of scaled rows, before they are compared within kinds."""
+        units = self.calibration.units(self.calibration.raw(self.scorer(rows.astype(np.float32))))
+        return units if self.refinement is None else units + self.refinement.shift(rows)[:, None]
 
     def uphill(self, rows: Matrix, centre: Matrix, steps: int, free: NDArray[np.bool_], t: float) -> Matrix:
         """Return scaled points, each at least as central at t as the one before; only `free` columns move.
@@ -152,27 +168,13 @@ def grouped(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matrix:  # (
     return sums
 
 
-def adding_up(parts: Matrix, change: Matrix) -> Matrix:  # (n, 2, p), (n, 2)
-    """Return contributions that add up to the change: the rest is shared among them in proportion to their sizes."""
-    left = change - parts.sum(2)
-    size = np.abs(parts)
-    total = size.sum(2)
-    share = np.divide(left, total, out=np.zeros_like(left), where=total > 0)
-    return np.asarray(parts + size * share[:, :, None])
+def _normalized(sizes: Matrix) -> Matrix:  # (..., features)
+    """Return sizes divided by their sum; sizes that are all 0 stay so."""
+    total = sizes.sum(-1, keepdims=True)
+    return np.asarray(np.divide(sizes, total, out=np.zeros_like(sizes), where=total > 0))
 
 
 def _of_length(ways: Matrix, length: Matrix) -> Matrix:  # (n, p), (n, 1)
     """Rescale directions to these lengths; a direction of zeros stays zero."""
     norm = np.linalg.norm(ways, axis=1, keepdims=True)
     return np.asarray(np.divide(ways, norm, out=np.zeros_like(ways), where=norm > 0) * length)
-
-
-def _positions(step: Floats, reach: float, steps: int) -> Floats:
-    """Return (n, steps + 1) positions from 0 to 1 on each way, for far rows closer together near the centre.
-
-    They are evenly spaced up to about `reach` and geometrically beyond, where f does not change much.
-    """
-    far = np.maximum(np.arcsinh(np.linalg.norm(step.astype(np.float64), axis=1) / reach), 1e-3)[:, None]
-    at = np.sinh(far * np.linspace(0, 1, steps + 1)) / np.sinh(far)
-    at[:, -1] = 1.0
-    return np.asarray(at, dtype=np.float32)

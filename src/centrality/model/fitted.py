@@ -21,7 +21,7 @@ from centrality._estimator import CheckedRows
 from centrality._optional import optional
 from centrality._values import Value
 from centrality.model.blocks import block_by_block, in_blocks
-from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, adding_up
+from centrality.model.explanations import MOST, ROWS_WALKED, VALUES_TRIED, Field
 from centrality.model.remembered_rows import RememberedRows
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import nearest
@@ -33,7 +33,7 @@ from centrality.network.scorer import NetworkScorer, Outputs
 from centrality.scores import conformal
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
-from centrality.scores.mixing import ALIKE, Mixing
+from centrality.scores.mixing import Mixing
 from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
 
@@ -60,7 +60,7 @@ class Fitted(Value):
     halves: bool  # each network was trained on another half of the rows
     offset: float  # the score below which `predict` says outlier
     offset_at_t: float  # the t for which `offset` holds
-    offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: a second pass set only the one
+    offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: marks set only the one
     history: History  # the losses of training
     remembered: RememberedRows = field(compare=False, repr=False)  # for further training; never saved in a file
     names: tuple[str, ...] | None  # of the columns, where the training rows had names
@@ -78,10 +78,9 @@ class Fitted(Value):
         if t == self.offset_at_t:
             return self.offset
         if self.offsets is None:
-            why = "a second pass set the quantiles. Fit it" if self.refinement is None else "marks set it. Learn them"
             raise InputError(
-                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: {why} at "
-                "this t."
+                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: marks set "
+                "it. Learn them at this t."
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
@@ -253,38 +252,34 @@ class Fitted(Value):
 
     # Why, and what would make a row typical.
 
-    def contributions(self, rows: CheckedRows, baseline: Matrix | None = None) -> Matrix:
+    def contributions(
+        self, rows: CheckedRows, baseline: Matrix | None = None, owner: NDArray[np.intp] | None = None
+    ) -> Matrix:
         """Return what each column contributes to units(row) - units(baseline): global, then local.
 
-        Without a baseline, a row is compared with the typical point nearest to it.
+        Without a baseline, a row is compared with the typical point nearest to it. `owner` says which feature each
+        column belongs to, where several are one feature: they are tried together.
         """  # (n, 2, p)
         points = self.typical if baseline is None else baseline
-        found = self._field()
+        owner = np.arange(self.width) if owner is None else owner
+        field = self._field()
 
         def work(block: CheckedRows) -> Matrix:
             rows = dense(block)
             origins = self._in_context_of(points[self.nearest(points, rows)], rows)
-            starts, z = (self.scaling.scaled(each) for each in (origins, rows))
-            parts = found.contributions(starts.astype(np.float32), z.astype(np.float32))
-            if self.kinds is not None:
-                parts *= self._stretch(rows, origins)[:, :, None]
-            if self.refinement is not None:  # what it adds to a row is a sum over the columns already
-                parts += (self.refinement.parts(z) - self.refinement.parts(starts))[:, None]
-            return adding_up(parts, self.units(block) - self.units(origins))
+            change = self.units(block) - self.units(origins)
+            shares = field.shares(self.scaling.scaled(origins), self.scaling.scaled(rows), owner)
+            return shares * change[:, :, None]
 
-        return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
+        size = max(1, VALUES_TRIED // (self.width * min(MOST, self.width)))
+        return block_by_block(rows, size, work, self.device)
 
-    def _stretch(self, rows: Matrix, origins: Matrix) -> Matrix:  # (n, 2)
-        """Return how far a row lies from its origin, in units, within its kind, divided by how far among all rows."""
-        before = [self.calibration.units(self.raw(each)) for each in (rows, origins)]
-        after = [self._within_kinds(units, each) for units, each in zip(before, (rows, origins), strict=True)]
-        far = before[0] - before[1]
-        return np.divide(after[0] - after[1], far, out=np.ones_like(far), where=np.abs(far) > ALIKE)
-
-    def explain(self, rows: CheckedRows, t: float, baseline: Matrix | None = None) -> Matrix:
+    def explain(
+        self, rows: CheckedRows, t: float, baseline: Matrix | None = None, owner: NDArray[np.intp] | None = None
+    ) -> Matrix:
         """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
         origin, mixing = self.origins(rows, baseline), self.calibration.mixing
-        return mixing.contributions(self.contributions(rows, baseline), self.units(rows), origin, t)
+        return mixing.contributions(self.contributions(rows, baseline, owner), self.units(rows), origin, t)
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return a path from each row toward the centre, on which f never falls."""  # (n, steps + 1, p)

@@ -61,7 +61,7 @@ def _facts(model: Any, fitted: Fitted) -> str:
     lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
     about = reader_of(model).about().get("representation")
     lines |= {"represented by": about} if about else {}
-    with suppress(InputError):  # a second pass sets it only at the t of its fit
+    with suppress(InputError):  # marks set it only at the t at which they were learned
         lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"
     inliers = (
         "none: holdout= or calibrate() gives p-values" if fitted.inliers is None else f"{len(fitted.inliers.units):,}"

@@ -263,7 +263,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         check_is_fitted(self)
         t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)
-        return self._reader().by_feature(self._of(X, Fitted.explain, t, start))
+        reader = self._reader()
+        return reader.by_feature(self._of(X, Fitted.explain, t, start, reader.owner()))
 
     def reasons(
         self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
@@ -275,7 +276,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         reader, t = self._reader(), one_t(self._dial(t))
         reader.features_with_names()  # before the work, not after it
         vectors = reader.vectors(X)
-        parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
+        parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t, owner=reader.owner()))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
         return reader.reasons(t, scores, parts, reader.values(X, vectors), vectors, top=top, names=names)
 
@@ -333,7 +334,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
         """Write the network and its calibration as an ONNX file, which other languages can score.
 
-        It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
+        It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`. A model with an
+        encoder of your own cannot be written so: see `to_torch`.
         """
         from centrality.onnx.graph import write  # here: only an export needs it
 

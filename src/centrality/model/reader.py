@@ -90,7 +90,7 @@ class RowReader(ABC):
         context, features = self.fitted.context, self.features()
         if context is None or features is None:
             return []
-        owner = np.arange(self.fitted.width) if features.owner is None else features.owner
+        owner = self.owner()
         return list(dict.fromkeys(str(features.names[owner[place]]) for place in context.given))
 
     def new_kinds(self, rows: CheckedRows) -> Unreadable:
@@ -154,6 +154,11 @@ class RowReader(ABC):
             return Names(features.names, [True] * width)
         alone = np.bincount(features.owner, minlength=len(features.names)) == 1
         return Names([features.names[k] for k in features.owner], [bool(alone[k]) for k in features.owner])
+
+    def owner(self) -> NDArray[np.intp]:
+        """Return which feature each number of a vector belongs to; without features, each is one by itself."""  # (p,)
+        features = self.features()
+        return np.arange(self.fitted.width) if features is None or features.owner is None else features.owner
 
     def by_feature(self, parts: Matrix) -> Matrix:
         """Add up the contributions of the numbers that belong to the same feature."""  # (n, p) -> (n, features)

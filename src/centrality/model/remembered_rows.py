@@ -11,6 +11,7 @@ from scipy import sparse
 
 from centrality._checks import tell
 from centrality._estimator import CheckedRows
+from centrality.network.folds import LEARNED_BY_ALL
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
 FEWEST_REMEMBERED = 256  # rows, however wide they are
@@ -51,8 +52,10 @@ class RememberedRows:
             if sparse.issparse(X)
             else np.concatenate([np.asarray(part) for part in parts])
         )
-        both = None if self.folds is None or folds is None else np.concatenate([self.folds[old], folds[fresh]])
-        return RememberedRows(together, both, seen)
+        if folds is None:
+            return RememberedRows(together, None, seen)
+        of_old = np.full(len(old), LEARNED_BY_ALL, dtype=np.int8) if self.folds is None else self.folds[old]
+        return RememberedRows(together, np.concatenate([of_old, folds[fresh]]), seen)
 
     def warn_of_known(self, rows: CheckedRows | None) -> None:
         """Warn if the sample shows that most of these rows, which should be new, were already trained on."""

@@ -20,6 +20,7 @@ JUDGED_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, whe
 JUDGED_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
 MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
+LEARNED_BY_ALL = 100  # the fold of a row that no network leaves out
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,12 @@ class Split:
     def apart(self) -> bool:
         """Say whether networks leave out different rows."""
         return len(set(self.left_out)) > 1
+
+    @property
+    def suffices(self) -> bool:
+        """Say whether each network leaves rows out, and has enough to learn from."""
+        sizes = [int(np.count_nonzero(_among(self.own, folds))) for folds in self.left_out]
+        return min(sizes) > 0 and len(self.own) - max(sizes) >= FEWEST_LEARNED
 
     def unseen(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:  # (members, rows)
         """Say which networks were not trained on which of these rows."""
@@ -56,7 +63,6 @@ def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given:
 
     `alike`: all networks leave out the same rows; `given`: there is a context.
     """
-    left_out: tuple[tuple[int, ...], ...] = ((0,),) * members
     if n > MANY and (alike or members == 1):  # nothing else is held for each row
         own = np.minimum(rng.integers(FOLDS_FOR_ONE, size=n, dtype=np.int8), 1)
     elif alike or members == 1:
@@ -68,10 +74,24 @@ def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given:
         own[order[: int(share * n)]] = 0
     else:
         own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), n))
-        left_out = tuple(LEFT_OUT[member % len(LEFT_OUT)] for member in range(members))
-    sizes = [int(np.count_nonzero(_among(own, folds))) for folds in left_out]
-    enough = min(sizes) > 0 and n - max(sizes) >= FEWEST_LEARNED
-    return Split(own, left_out) if enough else None
+    parted = Split(own, _left_out_by(members, alike=alike))
+    return parted if parted.suffices else None
+
+
+def split_few(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Split:
+    """Divide rows that are too few for `split`, each by itself, so that it joins others that have folds already."""
+    if alike or members == 1:
+        own = (rng.random(n) >= (MOST_GIVEN if given else MOST_LEFT_OUT)).astype(np.int8)
+    else:
+        own = rng.integers(FOLDS, size=n, dtype=np.int8)
+    return Split(own, _left_out_by(members, alike=alike))
+
+
+def _left_out_by(members: int, *, alike: bool) -> tuple[tuple[int, ...], ...]:
+    """Return the folds that each network leaves out."""
+    if alike or members == 1:
+        return ((0,),) * members
+    return tuple(LEFT_OUT[member % len(LEFT_OUT)] for member in range(members))
 
 
 def _among(own: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:

@@ -1,8 +1,8 @@
 """Write a fitted model as an ONNX graph: rows and t in; heads and centrality out.
 
 Symbols pass through the formulas of `network/formulas.py` in place of torch's tensors, and write each operator as a
-node: so a model is exported without torch, and without the onnxscript that its exporter needs. Scaling and calibration
-compute in float64, the network in float32 but for its heads and its background.
+node: so a model is exported without torch. Scaling and calibration compute in float64, the network in float32 but for
+its heads and its background. A user's own encoder is no formula of ours: such a model is not exported.
 """
 
 import json
@@ -22,7 +22,7 @@ from centrality.network.forest import Forest
 from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scorer import folded_head
-from centrality.onnx.scorer import KEY, SEALED, sealed
+from centrality.onnx.scorer import KEY, sealed
 from centrality.onnx.symbols import Graph, Symbol
 
 if TYPE_CHECKING:  # the layer above: it says what a model is, and this room writes it
@@ -37,6 +37,11 @@ def write(fitted: "Fitted", path: str | os.PathLike[str], *, t: float, rows: str
     """Write a fitted model to `path`, completely or not at all; `t` is used by calls that give none."""
     if rows not in ROWS:
         raise InputError(f"rows must be one of {', '.join(ROWS)}, got {rows!r}.")
+    if not fitted.network.layout.standard:
+        raise InputError(
+            "A model with an encoder of your own cannot be written as ONNX. to_torch() gives all of it as one torch "
+            "module."
+        )
     content = sealed(model_of(fitted, t, rows).SerializeToString())
     with write_atomically(path) as beside:
         beside.write_bytes(content)
@@ -62,7 +67,6 @@ def model_of(fitted: "Fitted", t: float, rows: str = "float64") -> Any:
         "feature_names": None if fitted.names is None else list(fitted.names),
         "calibration": fitted.calibration.kind,
         "noise_scale": list(fitted.noise_scale),
-        SEALED: "sha256",
     }
     return _finished(graph, fitted.width, facts, rows)
 
@@ -132,7 +136,7 @@ def _outputs(graph: Graph, network: Network, z: Symbol) -> tuple[Symbol, Symbol]
     """Write the networks: each one's global logit and local potentials, in float64."""
     last, logits, potentials = network.layout.trunks - 1, [], []
     for member in range(network.members):  # one after another: runtimes are quickest with plain matrices
-        features = [_features(graph, network, member, trunk, z).double() for trunk in range(last + 1)]
+        features = [_features(network, member, trunk, z).double() for trunk in range(last + 1)]
         logits.append(_head(network, member, "global_head", 0, features[0])[None])
         local = _head(network, member, "local_head", last, features[-1])
         potentials.append(_with_background(network, member, z, local)[None])
@@ -150,16 +154,8 @@ def _with_background(network: Network, member: int, z: Symbol, local: Symbol) ->
     return local.graph("Concat", local + blurred, levels[-1][:, None], axis=1)
 
 
-def _features(graph: Graph, network: Network, member: int, trunk: int, z: Symbol) -> Symbol:  # (n, p) -> (n, q)
-    """Write a member's trunk; ours without its projection, which is folded into the head."""
-    if not network.layout.standard:
-        from centrality.onnx.encoder import encoder_of, nodes_of  # brings torch
-
-        encoder = encoder_of(network, trunk, member)
-        nodes, constants, made = nodes_of(encoder, graph.width, OPSET, z.name, f"encoder_{len(graph.nodes)}_")
-        graph.nodes += nodes
-        graph.constants += constants
-        return Symbol(graph, made)
+def _features(network: Network, member: int, trunk: int, z: Symbol) -> Symbol:  # (n, p) -> (n, q)
+    """Write a member's trunk without its projection, which is folded into the head."""
     for layer in range(len(network.layout.hidden)):
         weight, bias = network.linear(f"trunks.{trunk}.{2 * layer}", member)
         z = (z @ weight.T + bias).gelu()
@@ -167,8 +163,7 @@ def _features(graph: Graph, network: Network, member: int, trunk: int, z: Symbol
 
 
 def _head(network: Network, member: int, head: str, trunk: int, features: Symbol) -> Symbol:
-    own = folded_head(network, member, head, trunk) if network.layout.standard else network.linear(head, member)
-    weight, bias = (part.astype(np.float64) for part in own)
+    weight, bias = (part.astype(np.float64) for part in folded_head(network, member, head, trunk))
     return features @ weight.T + bias
 
 

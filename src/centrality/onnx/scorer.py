@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # at run time it would bring scikit-learn, which scoring does
     from centrality._estimator import RowsLike
 
 KEY = "centrality"  # under which the file's metadata hold our own entry
-SEALED = "checksum"  # says, in that entry, that the file ends in a checksum
 # One more entry of the metadata, as protobuf writes it: its 64 digits follow, and are the last bytes of the file.
 SEAL = b"\x72\x55\x0a\x11centrality.sha256\x12\x40"
 DIGITS = 64
@@ -98,6 +97,8 @@ class Scorer:
             raise InputError(f"{path} cannot be read as ONNX: {error}") from error
         if KEY not in metadata:
             raise InputError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
+        if not has_checksum:
+            raise _damaged(path)
         try:
             facts = json.loads(metadata[KEY])
             self.t: float = facts["t"]
@@ -105,8 +106,6 @@ class Scorer:
             self.feature_names: list[str] | None = facts["feature_names"]
         except (ValueError, KeyError, TypeError):
             raise _damaged(path) from None
-        if SEALED in facts and not has_checksum:  # files of version 0.1 have none
-            raise _damaged(path)
         self._threads = threads or os.cpu_count() or 1
         # What the file takes; the rows of either are converted.
         self._dtype = np.float32 if self._session.get_inputs()[0].type == "tensor(float)" else np.float64

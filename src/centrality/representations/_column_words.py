@@ -42,7 +42,7 @@ class Words(ColumnEncoder):
     missing: float  # the share of rows without one
     rarest: float = 0.0  # idf of an n-gram that two texts have; those of fewer texts count as this
     usual_idf: float = 0.0  # the mean idf of the n-grams of the training texts
-    deviation: float = 0.0  # of the rarity in fitting; 0: no rarity, as in files made before there was one
+    deviation: float = 0.0  # of the rarity in fitting; 0: all texts were as rare, and no number says how rare one is
     kind = "words"
     _vectorizer: "CountVectorizer | None" = field(default=None, repr=False, compare=False)
 

@@ -4,11 +4,12 @@ from datetime import date, datetime
 from math import floor, log10
 
 COMMAS_FROM = 10_000  # four digits need no comma, and may be a year
+DIGITS = 4  # of a decimal number that are shown
 LETTERS = 40  # of a value, at most, that are shown
 SMALLEST = 0.001  # shares below this are written as such: nobody reads 0.0000317
 
 
-def number(value: object, digits: int = 4) -> str:
+def number(value: object) -> str:
     """Write a value for display: large whole numbers with commas, years and dates as such, few digits.
 
     >>> number(1234567), number(2021), number(0.000012), number(12.5), number(3.0), number(71234.5678)
@@ -28,7 +29,7 @@ def number(value: object, digits: int = 4) -> str:
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= COMMAS_FROM else str(value)
     if isinstance(value, float):
-        return _decimal(value, digits)
+        return _decimal(value)
     return " ".join(str(value).split())
 
 
@@ -56,13 +57,13 @@ def share(value: float) -> str:
     return f"<{SMALLEST}" if 0 < value < SMALLEST else f"{value:.3f}"
 
 
-def _decimal(value: float, digits: int) -> str:
-    """Write a number with so many significant digits and no exponent, unless it is huge or tiny."""
+def _decimal(value: float) -> str:
+    """Write a number with few significant digits and no exponent, unless it is huge or tiny."""
     if value != value or abs(value) in (0.0, float("inf")):
         return f"{value:g}"
     if not 1e-9 < abs(value) < 1e15:
         return f"{value:.2e}"
-    decimals = max(0, digits - 1 - floor(log10(abs(value))))
+    decimals = max(0, DIGITS - 1 - floor(log10(abs(value))))
     if abs(value) < 0.01:
         decimals = 1 - floor(log10(abs(value)))  # two digits of a small number are enough
     text = f"{value:,.{decimals}f}" if abs(value) >= COMMAS_FROM else f"{value:.{decimals}f}"

@@ -22,6 +22,7 @@ from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
 Item = TypeVar("Item")
 Matrix = NDArray[np.float64]
+ITEMS_AHEAD = 2  # that are read while one is used
 ADVICE = (  # what to do with a finished model: change the rows, or take another model
     "This model was fitted on finite numbers alone. Leave out such rows or fill them in, or fit one that reads text, "
     "dates and gaps: centrality fit ... --represent table (in Python: Chain(Table(), FUSE()))."
@@ -31,8 +32,8 @@ ADVICE = (  # what to do with a finished model: change the rows, or take another
 class Adapter:
     """Gives a model the columns that it reads of tables with columns of these names, and returns the rows' scores.
 
-    An error names the columns that are missing. `vectors` turns rows into vectors, once; units, raw scores and reasons
-    are then computed from those.
+    An error names the columns that are missing. `vectors` turns rows into vectors, once; units and reasons are then
+    computed from those.
     """
 
     def __init__(self, model: CentralityModel, names: Sequence[str]) -> None:
@@ -98,17 +99,14 @@ class Adapter:
         """Return the units of the table's rows, from which all scores follow; `vectors` are those of the rows."""
         return self.reader.by_moment(over_vectors(vectors, self.fitted.units), rows)
 
-    def raw(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
-        """Return the uncalibrated scores of the table's rows; `vectors` are those of the rows."""
-        return self.reader.by_moment(over_vectors(vectors, self.fitted.raw), rows)
-
     def reasons(
         self, table: pa.Table, vectors: CheckedRows, units: Matrix, ts: Sequence[float], *, top: int = 3
     ) -> list[Reasons]:
         """Return what lowers each row's centrality, at each t."""
         values = self.reader.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
-        parts, mixing = over_vectors(vectors, self.fitted.contributions), self.fitted.mixing
+        owner, mixing = self.reader.owner(), self.fitted.mixing
+        parts = over_vectors(vectors, lambda rows: self.fitted.contributions(rows, owner=owner))
         own, origin = (over_vectors(vectors, work) for work in (self.fitted.units, self.fitted.origins))
         found = []
         for t in ts:
@@ -117,11 +115,11 @@ class Adapter:
         return found
 
 
-def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
+def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the same items; a thread fetches the next ones while the last one is used."""
     iterator, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
-        waiting = deque(pool.submit(next, iterator, end) for _ in range(depth))
+        waiting = deque(pool.submit(next, iterator, end) for _ in range(ITEMS_AHEAD))
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, iterator, end))
             yield item  # type: ignore[misc]

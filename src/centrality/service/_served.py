@@ -126,7 +126,8 @@ class ServedModel:
         return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), batch_rows=EXPLAINED_TOGETHER)
 
     def _contributions(self, rows: Rows, *, t: float) -> NDArray[np.float64]:
-        return self.reader.by_feature(over_vectors(self._vectors(rows), partial(self.fitted.explain, t=t)))
+        explain = partial(self.fitted.explain, t=t, owner=self.reader.owner())
+        return self.reader.by_feature(over_vectors(self._vectors(rows), explain))
 
     def contribution_names(self, width: int) -> list[str]:
         """Return the names of the features that contribute to a score."""

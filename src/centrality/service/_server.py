@@ -53,8 +53,14 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle both signals while the server runs, and restore the earlier handlers afterwards."""
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        """Handle both signals while the server runs, and restore the earlier handlers afterwards.
+
+        What is ignored stays so: a shell starts its background jobs like that, and Ctrl-C is then meant for another.
+        """
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, self.handle_exit)
         try:
             yield
         finally:

@@ -84,14 +84,11 @@ class BatchSampler:
         by_memory = NOISE_DRAWN_AHEAD // (self._members * self.noised * rows.width)
         return max(1, min(by_memory, budget // SHARE_DRAWN_AHEAD, until_renewed))
 
-    def skip(self, steps: int) -> None:
-        """Choose the rows of these steps and drop them, as an interrupted run has already used them."""
-        self._next_positions(steps)
-
     def draw(self, steps: int) -> Batches:
         """Return the batches of the next steps."""
         task = self._task
-        pairs, noised = self._next_positions(steps)
+        pairs = [queue.take(steps) for queue in self._pairs]
+        noised = [queue.take(steps) for queue in self._noised_rows]
         candidates, anchors = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
         to_noise = np.stack([rows for (rows,) in noised], axis=1)
         preferred = None
@@ -106,9 +103,6 @@ class BatchSampler:
             _standard_normal(self._noise, steps, self._members, self.noised, task.rows.width),
             self._row_scales,
         )
-
-    def _next_positions(self, steps: int) -> tuple[list[Positions], list[Positions]]:
-        return [queue.take(steps) for queue in self._pairs], [queue.take(steps) for queue in self._noised_rows]
 
     def _positions(self, member: int) -> NDArray[np.intp]:
         """Return the positions of the rows held that this member may learn from."""

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.engine import Engine
-from centrality.model_file import Arrays
 from centrality.network.devices import cores
 from centrality.network.network import Network
 from centrality.network.scorer import background_in
@@ -32,7 +31,7 @@ class EngineLearner:
         layout, weights = task.network.layout, task.network.weights
         self._values = np.concatenate([weights[name].reshape(layout.members, -1) for name in layout.shapes()], axis=1)
         self._mean, self._square = np.zeros_like(self._values), np.zeros_like(self._values)  # Adam's moments
-        self._taken = np.zeros(1, dtype=np.int64)  # steps so far
+        self._taken = 0  # steps so far
         self._background = background_in(engine, task.network)
         self._trunks, self._threads = layout.trunks, cores()
 
@@ -46,7 +45,7 @@ class EngineLearner:
         A head that has no rows has a loss of 0. `advance` is told how many steps were taken.
         """
         members, steps = len(self._values), len(batches)
-        each, losses = corrected(rates, int(self._taken[0]) + 1), np.zeros((members, steps, 2), dtype=np.float32)
+        each, losses = corrected(rates, self._taken + 1), np.zeros((members, steps, 2), dtype=np.float32)
         self._taken += steps
         apart = self._trunks == 2 and batches.noised > 0 and batches.candidates > 0  # else one head is trained
         # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
@@ -104,18 +103,6 @@ class EngineLearner:
 
     def renew(self) -> None:
         """Do nothing: rows are looked up where they are held."""
-
-    def state(self) -> Arrays:
-        """Return a copy of everything that a step changes, by name."""
-        return {name: array.copy() for name, array in self._arrays().items()}
-
-    def restore(self, state: Arrays) -> None:
-        """Set everything that a step changes to this state."""
-        for name, array in self._arrays().items():
-            array[:] = state[name]
-
-    def _arrays(self) -> Arrays:
-        return {"values": self._values, "mean": self._mean, "square": self._square, "taken": self._taken}
 
     def finish(self) -> Network:
         """Return the network with the weights it has now."""

@@ -32,7 +32,6 @@ OURS: dict[str, Any] = {
     "weight_decay": 0.0,
     "calibration": "soft",
     "literal": False,
-    "checkpoint": None,
 }
 HIDDEN_BY_EXPERIMENT = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 

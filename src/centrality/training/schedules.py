@@ -21,7 +21,6 @@ from centrality.engine import engine
 from centrality.network.devices import is_cpu
 from centrality.network.network import Network
 from centrality.training.batches import BatchSampler, batches_of_epoch
-from centrality.training.checkpoint import Checkpoint, TrainingState
 from centrality.training.engine_learner import EngineLearner
 from centrality.training.plan import History, Losses, Plan, Task
 
@@ -34,11 +33,8 @@ Advance = Callable[[int], object]  # told how many steps were taken since the la
 HISTORY_LINES = 50  # that a budget of steps leaves, however many steps it has
 
 
-def train(task: Task, checkpoint: Checkpoint | None = None) -> tuple[Network, History]:
-    """Train a copy of the task's network as planned; return it, and the history of its losses.
-
-    A `checkpoint` of an interrupted run makes it go on from there.
-    """
+def train(task: Task) -> tuple[Network, History]:
+    """Train a copy of the task's network as planned; return it, and the history of its losses."""
     from tqdm import tqdm  # here: only a fit needs it
 
     ours = task.plan.epochs is None
@@ -50,7 +46,7 @@ def train(task: Task, checkpoint: Checkpoint | None = None) -> tuple[Network, Hi
         learner.running(),
         tqdm(total=steps, disable=not task.plan.progress, desc="FUSE", unit="step", leave=False) as bar,
     ):
-        history = (_by_steps if ours else _by_epochs)(task, learner, steps, bar.update, checkpoint)
+        history = (_by_steps if ours else _by_epochs)(task, learner, steps, bar.update)
     return learner.finish(), history
 
 
@@ -78,21 +74,15 @@ def planned_steps(task: Task) -> int:
     return min(steps, plan.max_steps or steps)
 
 
-def _by_steps(task: Task, learner: Learner, steps: int, advance: Advance, checkpoint: Checkpoint | None) -> History:
+def _by_steps(task: Task, learner: Learner, steps: int, advance: Advance) -> History:
     """Take so many steps of our schedule, and return the history of their losses."""
     sampler, rates = BatchSampler(task), falling(task.plan.learning_rate, steps)
     losses: Losses = np.zeros((steps, 2), dtype=np.float32)
     history, rows_used = empty_history(), 0  # since the rows held were drawn
-    state = TrainingState(task, learner, history, losses)
-    resumed = 0 if checkpoint is None else checkpoint.restore(state)
     at_once = sampler.steps_at_once(steps)
     for start in range(0, steps, at_once):
         end = min(start + at_once, steps)
-        if start < resumed:
-            sampler.skip(end - start)
-            advance(end - start)
-        else:
-            losses[start:end] = learner.take_steps(sampler.draw(end - start), rates[start:end], advance)
+        losses[start:end] = learner.take_steps(sampler.draw(end - start), rates[start:end], advance)
         require_finite(losses[start:end], end, task.plan)
         rows_used += (end - start) * sampler.rows_per_step
         if not task.rows.holds_all and rows_used >= task.rows.size:
@@ -100,8 +90,6 @@ def _by_steps(task: Task, learner: Learner, steps: int, advance: Advance, checkp
             task.rows.renew()
             task.comparison.renew()
             learner.renew()
-        if checkpoint is not None and resumed < end < steps:
-            checkpoint.save(state, end)
     record_stretches(history, losses)
     return history
 
@@ -111,14 +99,12 @@ def falling(learning_rate: float, steps: int) -> NDArray[np.float64]:
     return np.asarray(learning_rate * np.square(np.minimum(2 - 2 * np.arange(steps) / steps, 1.0)))
 
 
-def _by_epochs(task: Task, learner: Learner, steps: int, advance: Advance, checkpoint: Checkpoint | None) -> History:
+def _by_epochs(task: Task, learner: Learner, steps: int, advance: Advance) -> History:
     """Train for the paper's epochs, or until the budget of steps is used up; return a history of a line an epoch."""
     plan, history = task.plan, empty_history()
     assert plan.epochs is not None
-    state, rate = TrainingState(task, learner, history), np.array([plan.learning_rate])
-    taken = 0 if checkpoint is None else checkpoint.restore(state)
-    advance(taken)
-    for epoch in range(len(history["step"]), plan.epochs):
+    rate, taken = np.array([plan.learning_rate]), 0
+    for _ in range(plan.epochs):
         seen = []
         for batch in islice(batches_of_epoch(task), steps - taken):
             losses = learner.take_steps(batch, rate, advance)[0]
@@ -130,8 +116,6 @@ def _by_epochs(task: Task, learner: Learner, steps: int, advance: Advance, check
             record(history, taken, total[:2] / total[2:])
         if taken == steps:
             break
-        if checkpoint is not None and epoch + 1 < plan.epochs:
-            checkpoint.save(state, taken)
     return history
 
 

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from centrality.model_file import Arrays
 from centrality.network.network import Network
 from centrality.torch.losses import Noise, global_loss, local_loss
 from centrality.torch.networks import to_train, weights_of
@@ -127,27 +126,6 @@ class TorchLearner:
     def renew(self) -> None:
         """Copy the rows that are held now to the device."""
         self._rows = self._there(self._task.rows.all)
-
-    def state(self) -> Arrays:
-        """Return a copy of everything that a step changes, by name."""
-        kept = dict(self._module.state_dict()) | self._moments()
-        found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in kept.items()}
-        generator = torch.random.get_rng_state().numpy().copy()
-        return found | {"generator": generator, "taken": np.array(self._taken)}
-
-    def restore(self, state: Arrays) -> None:
-        """Set everything that a step changes to this state."""
-        kept = {name: torch.from_numpy(array.copy()) for name, array in state.items()}
-        torch.random.set_rng_state(kept.pop("generator"))
-        self._taken = int(kept.pop("taken"))
-        self._module.load_state_dict({name: kept[name] for name in self._module.state_dict()})
-        for name, moment in self._moments().items():
-            moment.copy_(kept[name])
-
-    def _moments(self) -> dict[str, Tensor]:
-        """Return Adam's state of each parameter: the running means of its gradient and of the gradient's square."""
-        by_kind = {"mean": self._means, "square": self._squares}
-        return {f"{kind}.{place}": moment for kind, each in by_kind.items() for place, moment in enumerate(each)}
 
     def finish(self) -> Network:
         """Return the network with the weights it has now."""
