@@ -25,13 +25,15 @@ int main() {
     const auto rows = numbers(n * p, 12.0f), means = numbers(2 * components * p), directions = numbers(2 * components * axes * p, 0.3f);
     auto precision = numbers(2 * levels * components * axes), rest = numbers(2 * levels * components);
     const auto level = numbers(2 * levels * components);
+    std::vector<float> bounds(4 * k);
+    for (std::size_t i = 0; i < bounds.size(); ++i) bounds[i] = i % 2 ? 1.0f : -1.0f;
     for (auto* all_of : {&precision, &rest})
         for (float& each : *all_of) each = 1.5f + each;
     std::vector<Mixture> backgrounds;
     for (Size m = 0; m < 2; ++m)
         backgrounds.push_back({components, axes, means.data() + m * components * p, directions.data() + m * components * axes * p,
                                precision.data() + m * levels * components * axes, rest.data() + m * levels * components,
-                               level.data() + m * levels * components, 4.0f, -1e30f});
+                               level.data() + m * levels * components, bounds.data() + m * 2 * k, 4.0f, -1e30f});
 
     const auto first = numbers(hidden * p, 0.2f), second = numbers(hidden * hidden, 0.2f), bias = numbers(hidden);
     const auto rough = numbers((1 + k) * (hidden + 1));

@@ -21,6 +21,7 @@ struct Mixture {
     Size count = 0, directions = 0;                                          // of components, and of the axes of each
     const float *mean = nullptr, *axes = nullptr;                            // (count, p), (count, directions, p)
     const float *precision = nullptr, *rest = nullptr, *level = nullptr;     // (levels, count, directions), (levels, count)
+    const float* bounds = nullptr;                                           // (levels - 1, 2): least and most that a network adds
     float degrees = 0;                                                       // of freedom; 0: Gaussians
     float lowest = 0;                                                        // a component at this level is none
 };

@@ -40,12 +40,13 @@ static nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>> fresh(const std::siz
 }
 
 // mean (members, C, p), axes (members, C, directions, p), precision (members, levels, C, directions), rest and level
-// (members, levels, C), degrees of freedom (members,)
+// (members, levels, C), degrees of freedom (members,), bounds of the networks (members, levels - 1, 2)
 struct BackgroundArrays {
     In<float, 3> mean;
     In<float, 4> axes, precision;
     In<float, 3> rest, level;
     In<float, 1> degrees;
+    In<float, 3> bounds;
     double lowest;
     Size members() const { return Size(mean.shape(0)); }
     Size levels() const { return Size(level.shape(1)); }
@@ -58,6 +59,8 @@ struct BackgroundArrays {
         require(fits(precision) && fits(rest) && fits(level) && precision.shape(3) == directions,
                 "each component must have a precision along each axis, a rest and a level at each blur");
         require(degrees.shape(0) == mean.shape(0), "each member must have its degrees of freedom");
+        require(bounds.shape(0) == mean.shape(0) && Size(bounds.shape(1)) + 1 == levels() && bounds.shape(2) == 2,
+                "each potential of each member must have two bounds");
         const Size place = member * levels() * Size(count);
         return {Size(count),
                 Size(directions),
@@ -66,6 +69,7 @@ struct BackgroundArrays {
                 precision.data() + place * Size(directions),
                 rest.data() + place,
                 level.data() + place,
+                bounds.data() + member * (levels() - 1) * 2,
                 degrees.data()[member],
                 float(lowest)};
     }
@@ -392,8 +396,8 @@ MODULE_(TARGET, m) {
     nb::set_leak_warnings(false);
     if (!TARGET::runs_here()) throw nb::import_error("this CPU lacks the instructions of this build of the engine");
     nb::class_<BackgroundArrays>(m, "Background")
-        .def(nb::init<In<float, 3>, In<float, 4>, In<float, 4>, In<float, 3>, In<float, 3>, In<float, 1>, double>(), "mean"_a, "axes"_a,
-             "precision"_a, "rest"_a, "level"_a, "degrees"_a, "lowest"_a);
+        .def(nb::init<In<float, 3>, In<float, 4>, In<float, 4>, In<float, 3>, In<float, 3>, In<float, 1>, In<float, 3>, double>(), "mean"_a, "axes"_a,
+             "precision"_a, "rest"_a, "level"_a, "degrees"_a, "bounds"_a, "lowest"_a);
     nb::class_<ScalingArrays>(m, "Scaling")
         .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>,
                       std::optional<In<double, 2>>, std::optional<In<double, 2>>, double, double>(),

@@ -46,7 +46,10 @@ class PackedNetwork final : public Scorer {
   public:
     PackedNetwork(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const std::vector<Mixture>& backgrounds, Size levels)
         : width_(width), outputs_(outputs) {
-        for (const Mixture& each : backgrounds) backgrounds_.emplace_back(each, width, levels);
+        for (const Mixture& each : backgrounds) {
+            backgrounds_.emplace_back(each, width, levels);
+            bounds_.emplace_back(each.bounds, each.bounds + 2 * (levels - 1));
+        }
         for (const auto& trunks : members) {
             members_.emplace_back();
             for (const Trunk& trunk : trunks) {
@@ -71,6 +74,7 @@ class PackedNetwork final : public Scorer {
                 double* to = out + (Size(member) * rows.count + first) * outputs_;
                 climb(members_[member], count, {z.data(), row, 1}, space.data(), tops.data(), to);
                 if (backgrounds_.empty()) continue;
+                clamp(member, count, to);
                 Panel& panel = panels[member];
                 transpose(count, width_, [&](Size i) { return z.data() + i * row; }, panel.z.data(), panel.stride);
                 backgrounds_[member].look(panel);
@@ -90,7 +94,9 @@ class PackedNetwork final : public Scorer {
                     line.up(trunk);
                     line.read(trunk, to, outputs_);
                 }
-                if (!backgrounds_.empty()) line.add_background(member, start + i * width_, step + i * width_, at + i * points, to + 1);
+                if (backgrounds_.empty()) continue;
+                clamp(member, points, to);
+                line.add_background(member, start + i * width_, step + i * width_, at + i * points, to + 1);
             }
         }
     }
@@ -105,7 +111,7 @@ class PackedNetwork final : public Scorer {
                 for (const PackedTrunk& trunk : members_[member]) {
                     line.begin(trunk, start + i * width_, step + i * width_, at + i * points);
                     line.up(trunk);
-                    line.down(trunk, by_outputs);
+                    line.down(trunk, backgrounds_.empty() ? by_outputs : line.within_bounds(trunk, member, by_outputs));
                 }
                 if (!backgrounds_.empty()) line.pull_background(member, start + i * width_, step + i * width_, at + i * points, by_outputs + 1);
             }
@@ -125,6 +131,21 @@ class PackedNetwork final : public Scorer {
             return;
         }
         scaling->apply(fine, z);
+    }
+
+    bool beyond(std::size_t member, Size potential, double value) const {
+        const float* bounds = bounds_[member].data() + 2 * potential;
+        return value < double(bounds[0]) || value > double(bounds[1]);
+    }
+
+    // Keep what the network adds to a background within its bounds: far from the rows it has learned nothing.
+    void clamp(std::size_t member, Size count, double* out) const {
+        for (Size i = 0; i < count; ++i)
+            for (Size s = 0; s + 2 < outputs_; ++s) {
+                double& value = out[i * outputs_ + 1 + s];
+                const float* bounds = bounds_[member].data() + 2 * s;
+                if (beyond(member, s, value)) value = double(value < double(bounds[0]) ? bounds[0] : bounds[1]);
+            }
     }
 
     // The outputs of one member for scaled rows: the sum over the heads of its trunks.
@@ -188,8 +209,8 @@ class PackedNetwork final : public Scorer {
         const PackedNetwork& net;
         Size points, row;
         std::size_t layers = 0;
-        Buffer<float> ends, features, value, slope, by, other, positions, by_levels, total;
-        Buffer<double> tops;
+        Buffer<float> ends, features, value, slope, by, other, positions, by_levels, by_within, total;
+        Buffer<double> tops, outputs;
         std::vector<Panel> panels;  // of the backgrounds
 
         Line(const PackedNetwork& network, Size count)
@@ -208,7 +229,9 @@ class PackedNetwork final : public Scorer {
             value = Buffer<float>(Size(layers) * count * net.widest_);
             slope = Buffer<float>(Size(layers) * count * net.widest_);
             for (const Background& each : net.backgrounds_) panels.push_back(each.panel(count));
-            if (!panels.empty()) by_levels = Buffer<float>((net.outputs_ - 1) * padded(count));
+            if (panels.empty()) return;
+            by_levels = Buffer<float>((net.outputs_ - 1) * padded(count));
+            by_within = Buffer<float>(count * net.outputs_), outputs = Buffer<double>(count * net.outputs_);
         }
 
         float* of(Buffer<float>& all, std::size_t layer) { return all.data() + Size(layer) * points * net.widest_; }
@@ -242,6 +265,18 @@ class PackedNetwork final : public Scorer {
         void read(const PackedTrunk& trunk, double* out, Size wanted) {
             const std::size_t last = trunk.layers.size() - 1;
             PackedNetwork::read(trunk, points, {of(value, last), trunk.layers[last].out, 1}, tops.data(), out, wanted);
+        }
+
+        // Derivatives by the outputs, and 0 where a potential of the network is beyond its bounds. Each potential comes from one
+        // trunk: the other one's are 0, and so are its weights.
+        const float* within_bounds(const PackedTrunk& trunk, std::size_t member, const float* by_outputs) {
+            outputs.clear();
+            read(trunk, outputs.data(), net.outputs_);
+            std::copy_n(by_outputs, points * net.outputs_, by_within.data());
+            for (Size i = 0; i < points; ++i)
+                for (Size s = 0; s + 2 < net.outputs_; ++s)
+                    if (net.beyond(member, s, outputs.data()[i * net.outputs_ + 1 + s])) by_within.data()[i * net.outputs_ + 1 + s] = 0.0f;
+            return by_within.data();
         }
 
         void down(const PackedTrunk& trunk, const float* by_outputs) {
@@ -282,7 +317,8 @@ class PackedNetwork final : public Scorer {
 
     Size width_, outputs_, widest_ = 0;
     std::vector<std::vector<PackedTrunk>> members_;
-    std::vector<Background> backgrounds_;  // one for each member, or none
+    std::vector<Background> backgrounds_;     // one for each member, or none
+    std::vector<std::vector<float>> bounds_;  // (potentials, 2) of each background
 };
 
 }  // namespace TARGET

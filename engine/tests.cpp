@@ -156,7 +156,7 @@ struct PlainBackground {
     }
 
     Mixture view() const {
-        return {count, directions, mean.data(), axes.data(), precision.data(), rest.data(), level.data(), degrees, -1e30f};
+        return {count, directions, mean.data(), axes.data(), precision.data(), rest.data(), level.data(), nullptr, degrees, -1e30f};
     }
 
     Real operator()(const std::vector<Real>& z, Size s) const {
@@ -436,6 +436,48 @@ void test_scorer() {
         for (Size j = 0; j < net.p; ++j) pulled[j] += weight[i] * net.slope(values, point, 1, j);
     }
     for (Size j = 0; j < net.p; ++j) close("derivative on a line", double(j), by_points[j], pulled[j], 3e-6L * (1 + std::fabs(pulled[j])));
+    // With a background: a potential of the network counts up to its bounds, and has no slope beyond. One is never within
+    // them, one always, and one here and there.
+    const PlainBackground plain(net.p, 2, net.p, net.k + 1, 4.0f);
+    std::vector<float> third;
+    for (Size i = 0; i < n; ++i) third.push_back(float(found[i * (1 + net.k) + 3]));
+    std::sort(third.begin(), third.end());
+    const float bounds[6] = {50.0f, 60.0f, -100.0f, 100.0f, third[15], third[45]};
+    Mixture mixture = plain.view();
+    mixture.bounds = bounds;
+    const Size width = 2 + net.k;
+    const PackedNetwork bounded(net.p, width, {{trunk}}, {mixture}, net.k + 1);
+    const auto within = [&](Size s, Real value) { return value >= Real(bounds[2 * s]) && value <= Real(bounds[2 * s + 1]); };
+    const auto bound = [&](Size s, Real value) { return std::min(std::max(value, Real(bounds[2 * s])), Real(bounds[2 * s + 1])); };
+    found.assign(std::size_t(n * width), 0.0);
+    bounded.outputs(given, nullptr, found.data());
+    Size beyond = 0;
+    for (Size i = 0; i < n; ++i) {
+        const std::vector<Real> row(rows.begin() + i * net.p, rows.begin() + (i + 1) * net.p);
+        const auto raw = net.outputs(values, row);
+        beyond += !within(2, raw[3]);
+        for (Size s = 0; s <= net.k; ++s) {
+            const Real wanted = plain(row, s) + (s < net.k ? bound(s, raw[s + 1]) : 0);
+            close("bounded output", double(i), found[i * width + 1 + s], wanted, 1e-5L * (1 + std::fabs(wanted)));
+        }
+    }
+    check(beyond > 5 && beyond < n - 5, "rows beyond the bounds", double(n), double(beyond), double(n) / 2);
+    for (Size s = 0; s < net.k; ++s) {
+        by.assign(std::size_t(points * width), 0.0f), on_line.assign(std::size_t(points * width), 0.0);
+        for (Size i = 0; i < points; ++i) by[i * width + 1 + s] = weight[i];
+        bounded.along(1, points, rows.data(), rows.data() + net.p, at, on_line.data());
+        bounded.back(1, points, rows.data(), rows.data() + net.p, at, by.data(), by_points.data());
+        std::fill(pulled.begin(), pulled.end(), Real(0));
+        for (Size i = 0; i < points; ++i) {
+            std::vector<Real> point(net.p);
+            for (Size j = 0; j < net.p; ++j) point[j] = Real(rows[j]) + Real(at[i]) * rows[net.p + j];
+            const Real raw = net.outputs(values, point)[s + 1], wanted = plain(point, s) + bound(s, raw);
+            close("bounded output on a line", double(i), on_line[i * width + 1 + s], wanted, 1e-5L * (1 + std::fabs(wanted)));
+            for (Size j = 0; j < net.p; ++j)
+                pulled[j] += weight[i] * (plain.slope(point, s, j) + (within(s, raw) ? net.slope(values, point, s, j) : 0));
+        }
+        for (Size j = 0; j < net.p; ++j) close("derivative within bounds", double(j), by_points[j], pulled[j], 1e-4L * (1 + std::fabs(pulled[j])));
+    }
 }
 
 void test_calibration() {

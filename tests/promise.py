@@ -85,7 +85,8 @@ def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:
         return outputs
     fine = z.astype(np.longdouble)
     background = np.stack([_background(network.background, member, fine) for member in range(network.members)])
-    outputs[:, :, 1:] += background[:, :, :-1]
+    bounds = network.background["bounds"][:, None]
+    outputs[:, :, 1:] = np.clip(outputs[:, :, 1:], bounds[..., 0], bounds[..., 1]) + background[:, :, :-1]
     return np.concatenate([outputs, background[:, :, -1:]], axis=2)
 
 

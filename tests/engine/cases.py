@@ -66,7 +66,8 @@ def background_for(width: int, potentials: int, members: int = 1) -> Weights:
         }
         if member:
             joined["level"][:, :, -1] = LOWEST
-        parts.append({**joined, "degrees": each[0]["degrees"]})
+        bounds = np.tile(np.float32([-0.1, 0.1]), (1, potentials, 1))  # a good part of the untrained outputs is beyond
+        parts.append({**joined, "degrees": each[0]["degrees"], "bounds": bounds})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

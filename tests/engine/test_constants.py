@@ -44,12 +44,13 @@ def test_a_component_counts_for_nothing_at_the_lowest_level_that_comes_in(build)
     parts["axes"][:] = np.eye(3)
     parts["precision"][:] = 1.0
     parts["level"][:, :, 1] = -5.0
+    bounds = np.zeros((1, 1, 2), dtype=np.float32)
     for degrees, fall in ((0.0, -0.5), (4.0, -3.5 * np.log1p(1 / 4))):
         freedom = np.array([degrees], dtype=np.float32)
         for lowest, count in ((-5.0, 0.0), (-5.1, np.exp(-5.0))):
             members = [[EngineScorer(network_of(layout), head)._trunk(0, 0)]]
             row = np.array([[1.0, 0.0, 0.0]], dtype=np.float32)
-            found = head.Model(members, head.Background(*parts.values(), freedom, lowest)).outputs(row, None)
+            found = head.Model(members, head.Background(*parts.values(), freedom, bounds, lowest)).outputs(row, None)
             assert found[0, 0, -1] == pytest.approx(fall + np.log1p(count), abs=1e-6)
 
 

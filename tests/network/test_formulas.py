@@ -51,6 +51,14 @@ def test_what_the_axes_leave_out_counts_by_the_rest():
     assert found.item() == pytest.approx(-33)
 
 
+def test_what_a_network_adds_has_bounds_and_no_slope_beyond_them():
+    added = torch.tensor([[-3.0, 0.5], [0.0, 9.0]], requires_grad=True)
+    found = formulas.bounded(torch.tensor([[-1.0, 1.0], [0.0, 2.0]]), added)
+    found.sum().backward()
+    np.testing.assert_array_equal(found.detach(), [[-1.0, 0.5], [0.0, 2.0]])
+    np.testing.assert_array_equal(added.grad, [[0.0, 1.0], [1.0, 0.0]])
+
+
 @pytest.mark.parametrize("local_weight", [None, 0.5])
 def test_units_are_squeezed_as_the_scores_of_a_model_are(local_weight):
     units = np.concatenate([RNG.normal(size=50) * 3, [0, -1e200, 1e200]])

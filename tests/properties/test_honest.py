@@ -1,6 +1,5 @@
 """Thresholds, calibration and p-values hold on rows that the networks have not seen."""
 
-
 import numpy as np
 import pytest
 

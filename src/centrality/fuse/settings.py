@@ -54,7 +54,7 @@ class Settings(dict[str, Any]):
         return MEMBERS if self["given"] is None else MEMBERS_GIVEN
 
     def split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
-        """Choose the rows that each network leaves out: different ones, unless they share a prior or sample rows."""
+        """Choose the rows that each network leaves out: different ones, unless they share a background or sample."""
         members = self.members(*X.shape)
         if self.by_paper:
             return None  # the paper's schedule learns from all rows

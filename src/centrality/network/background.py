@@ -9,6 +9,9 @@ Gaussians, and may have smaller groups. Each covariance is low-rank plus isotrop
 the largest variances, and one variance for all other directions. Noise adds to variances, so the same components serve
 every noise scale; and a last, sharp level of hardly any noise keeps the narrow directions that noise as wide as the
 rows' spacing hides.
+
+Far from the rows a network goes on in straight lines, and would soon outweigh t-distributions, which fall like a
+logarithm there. So what it adds is bounded by what it adds to rows that it has not learned.
 """
 
 from collections.abc import Sequence
@@ -18,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.network.groups import k_means
-from centrality.network.network import BACKGROUND_PARTS, Weights
+from centrality.network.network import Weights
 
 # Measured by benchmarks/ablation.py and benchmarks/known_truth.py; some 80 settings of these were compared.
 DEGREES = 4.0  # of freedom of each t-distribution; 0 for Gaussians, where rows are clean
@@ -31,6 +34,7 @@ WORTH = 0.1  # nats a value by which twice as many components must be likelier t
 SHRINKAGES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)  # shares of the mean variance in each covariance
 SHRINKAGE_WHILE_FITTING = 0.1
 SAMPLE = 3000  # rows looked at, at most
+BOUNDS = (0.01, 0.99)  # quantiles of what the network adds; its bounds are as far again from each other on either side
 HELD_OUT = 4  # one row of so many is held out, to choose the number of components and the shrinkage
 ROUNDS, ROUNDS_OF_K_MEANS = 8, 10
 LOWEST = -1e30  # level of a component that a member lacks
@@ -102,9 +106,22 @@ def background_of(
     each = [fits[id(z)] for z in members]
     most = max(len(fit["mean"]) for fit in each)
     filled = [_filled(fit, most) for fit in each]
-    parts = {name: np.stack([fit[name] for fit in filled]) for name in BACKGROUND_PARTS[:-1]}
-    degrees = 0.0 if clean else DEGREES
-    return {**parts, "degrees": np.full(len(members), degrees, dtype=np.float32)}
+    parts: dict[str, NDArray[np.float32]] = {name: np.stack([fit[name] for fit in filled]) for name in filled[0]}
+    parts["degrees"] = np.full(len(members), 0.0 if clean else DEGREES, dtype=np.float32)
+    unbounded = np.array([-np.inf, np.inf], dtype=np.float32)  # until it is trained
+    parts["bounds"] = np.tile(unbounded, (len(members), len(noise_scales), 1))
+    return parts
+
+
+def bounds_of(added: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray[np.float32]:  # (members, k, 2)
+    """Return the bounds of what each member adds to its background, from what it adds to rows, (members, n, k).
+
+    `counts`, (members, n), are the rows that count for each.
+    """
+    low, high = np.stack(
+        [np.quantile(of_rows[row], BOUNDS, axis=0) for of_rows, row in zip(added, counts, strict=True)], axis=1
+    )
+    return np.stack([2 * low - high, 2 * high - low], axis=2).astype(np.float32)
 
 
 def _filled(fit: Weights, count: int) -> Weights:
@@ -136,7 +153,7 @@ def fit_background(
     best, chosen, shrinkage, count = -np.inf, 1, SHRINKAGE_WHILE_FITTING, 1
     # Groups may show at eight components that do not at two: stop at the third doubling that does not pay.
     while count <= min(most, max(1, n // fewest)) and count <= 8 * chosen:
-        components = _fit(rows[~held_out], count, fewest * (1 - 1 / HELD_OUT), degrees, sharp, rng)
+        components = _fit(rows[~held_out], count, fewest * (1 - 1 / HELD_OUT), rng, degrees=degrees, noise=sharp)
         distances = components.distances(rows[held_out])
         price = 0.0 if clean else WORTH * p * np.log2(len(components.mean))
         for share_of_mean in SHRINKAGES:
@@ -145,15 +162,15 @@ def fit_background(
             if worth > best:
                 best, chosen, shrinkage = worth, count, share_of_mean
         count *= 2
-    components = _fit(rows, chosen, fewest, degrees, sharp, rng)
+    components = _fit(rows, chosen, fewest, rng, degrees=degrees, noise=sharp)
     return _parts(components, shrinkage, [*noise_scales, sharp])
 
 
 def _fit(
-    rows: Matrix, count: int, fewest: float, degrees: float, noise: float, rng: np.random.Generator
+    rows: Matrix, count: int, fewest: float, rng: np.random.Generator, *, degrees: float, noise: float
 ) -> _Components:
     """Fit so many components, or fewer where groups have fewer rows than `fewest`, each to the rows that it owns."""
-    n, p = rows.shape
+    n = len(rows)
     owner = np.zeros(n, dtype=np.int64)
     if count > 1:
         owner = k_means(rows, count, int(rng.integers(2**31)), rounds=ROUNDS_OF_K_MEANS)[1]
@@ -162,28 +179,28 @@ def _fit(
         sizes = np.bincount(owner)
         large = np.flatnonzero(sizes >= fewest)
         if not len(large):
-            large = sizes.argmax(keepdims=True)
+            large = np.array([sizes.argmax()])
         groups = [rows[owner == group] for group in large]
         weights = [np.ones(len(group)) for group in groups]
         if components is None:
             means = [np.median(group, axis=0) if degrees else group.mean(0) for group in groups]
         elif degrees:
-            weights = [_weights(components, place, group, noise) for place, group in zip(large, groups, strict=True)]
+            weights = [
+                _weights(components, int(place), group, noise) for place, group in zip(large, groups, strict=True)
+            ]
             means = [np.average(group, axis=0, weights=w) for group, w in zip(groups, weights, strict=True)]
         else:
             means = [group.mean(0) for group in groups]
-        axes = [_axes(group - mean, w, rng) for group, mean, w in zip(groups, means, weights, strict=True)]
+        axes = [_axes(group - mean, w) for group, mean, w in zip(groups, means, weights, strict=True)]
         share = sizes[large] / sizes[large].sum()
-        before, components = (
-            components,
-            _Components(
-                share=share,
-                mean=np.stack(means),
-                axes=np.stack([part[0] for part in axes]),
-                variance=np.stack([part[1] for part in axes]),
-                total=np.array([part[2] for part in axes]),
-                degrees=degrees,
-            ),
+        before = components
+        components = _Components(
+            share=share,
+            mean=np.stack(means),
+            axes=np.stack([part[0] for part in axes]),
+            variance=np.stack([part[1] for part in axes]),
+            total=np.array([part[2] for part in axes]),
+            degrees=degrees,
         )
         if len(large) == 1:
             nearest = np.zeros(n, dtype=np.int64)
@@ -208,7 +225,7 @@ def _weights(components: _Components, place: int, group: Matrix, noise: float) -
     return np.asarray((degrees + p) / (degrees + square))
 
 
-def _axes(off: Matrix, weights: Matrix, rng: np.random.Generator) -> tuple[Matrix, Matrix, float]:
+def _axes(off: Matrix, weights: Matrix) -> tuple[Matrix, Matrix, float]:
     """Return the axes of the largest weighted variances, these, and the sum of all variances."""
     n, p = off.shape
     root = off * np.sqrt(weights / n)[:, None]

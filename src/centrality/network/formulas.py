@@ -104,6 +104,11 @@ def background(member: Model, z: Tensor) -> list[Tensor]:  # (n, p) -> a (n,) fo
     return found
 
 
+def bounded(bounds: Tensor, added: Tensor) -> Tensor:  # (..., k, 2), (..., k) -> (..., k)
+    """Return what a network adds to the background, within its bounds."""
+    return added.maximum(bounds[..., 0]).minimum(bounds[..., 1])
+
+
 def raw(model: Model, logit: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:  # (n,), (n,)
     """Return the uncalibrated global and local score: of each head, the lowest of the members'.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 BACKGROUND = "background."  # how the names of a background's weights begin
-BACKGROUND_PARTS = ("mean", "axes", "precision", "rest", "level", "degrees")  # as the engine takes them
+BACKGROUND_PARTS = ("mean", "axes", "precision", "rest", "level", "degrees", "bounds")  # as the engine takes them
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -133,12 +133,15 @@ def restore(layout: Layout, arrays: Weights) -> Network:
         each = (members, levels, count)
         shapes = {"mean": (members, count, layout.width), "axes": (members, count, axes, layout.width)}
         shapes |= {"precision": (*each, axes), "rest": each, "level": each, "degrees": (members,)}
+        shapes["bounds"] = (members, layout.potentials, 2)
         _require(background, shapes)
         if not count or not axes:
             raise InputError("the weights do not fit the network: its background has no components.")
         for name in ("precision", "rest", "degrees"):
             if (background[name] < 0).any():
                 raise InputError(f"the weights do not fit the network: background.{name} must hold no number below 0.")
+        if (background["bounds"][:, :, 0] > background["bounds"][:, :, 1]).any():
+            raise InputError("the weights do not fit the network: background.bounds must be a low and a high end.")
     return Network(layout, weights, background)
 
 

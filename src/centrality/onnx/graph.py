@@ -150,6 +150,7 @@ def _with_background(network: Network, member: int, z: Symbol, local: Symbol) ->
     parts = {name: part[member].astype(np.float64) for name, part in network.background.items()}
     degrees = float(parts.pop("degrees"))
     levels = formulas.background(SimpleNamespace(degrees=degrees, **parts), z.double())
+    local = formulas.bounded(parts["bounds"], local)
     blurred = local.graph("Concat", *(level[:, None] for level in levels[:-1]), axis=1)
     return local.graph("Concat", local + blurred, levels[-1][:, None], axis=1)
 

@@ -44,6 +44,8 @@ class Copies(nn.Module):
 class Background(nn.Module):
     """Compute the background that a member's potentials start from, at each level of blur (`network/background.py`)."""
 
+    bounds: Tensor
+
     def __init__(self, parts: Weights, device: str) -> None:
         super().__init__()
         self.degrees = [float(each) for each in parts["degrees"]]
@@ -92,6 +94,7 @@ class Networks(nn.Module):
             return torch.cat([logit, local], dim=2)
         background = self.background(z)
         k = local.shape[2]
+        local = formulas.bounded(self.background.bounds[:, None], local)
         return torch.cat([logit, local + background[:, :, :k], background[:, :, k:]], dim=2)
 
     def logit(self, z: Tensor) -> Tensor:  # -> (members, n)
