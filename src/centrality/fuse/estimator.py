@@ -62,9 +62,10 @@ class FUSE(CentralityModel):
     The dial t says what is meant: at t = 0 a row is typical if it is close to everything, at t = 1 if there are many
     rows like it. One fit answers for every t, and scoring does not need the training rows.
 
-    Two networks' outputs are mixed by t. The global head learns by comparisons: which of two rows is nearer to a random
-    third one? The local head learns a smoothed log-density of the rows, by removing noise from them (denoising score
-    matching), starting from a background: a mixture of a few groups of rows with shrunk covariances. The name stands for Fused Unified centrality Score Estimation.
+    Two networks' outputs are mixed by t. The global head learns by comparisons: which of two rows is nearer to a
+    random third one? The local head learns a smoothed log-density of the rows, by removing noise from them
+    (denoising score matching), starting from a background: a mixture of a few groups of rows with shrunk
+    covariances. The name stands for Fused Unified centrality Score Estimation.
 
     Parameters
     ----------
