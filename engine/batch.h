@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-#include "mixture.h"
+#include "interface.h"
+#include "memory.h"
+#include "products.h"
 
 namespace TARGET {
 

@@ -13,19 +13,6 @@ INLINE void polynomial(const float (&terms)[TERMS], const Floats (&x)[COUNT], Fl
         for (int i = 0; i < COUNT; ++i) found[i] = fma(found[i], x[i], all(terms[term]));
 }
 
-// 2 to the power of x, in place, within 2 units in the last place: a fit of degree 5, and 1 at 0. Below -125, and for a NaN,
-// it is that of -125. x must not exceed 127.
-template <int COUNT>
-INLINE void power_of_two(Floats (&x)[COUNT]) {
-    constexpr float TERMS[] = {0.001326472731307149f, 0.009671512991189957f, 0.05550733581185341f, 0.24022242426872253f, 0.6931470036506653f, 1.0f};
-    Floats n[COUNT], r[COUNT];
-    for (Floats& each : x) each = max(each, all(-125.0f));
-    for (int i = 0; i < COUNT; ++i) n[i] = rounded(x[i]);
-    for (int i = 0; i < COUNT; ++i) r[i] = x[i] - n[i];
-    polynomial(TERMS, r, x);
-    for (int i = 0; i < COUNT; ++i) x[i] = times_power_of_two(x[i], n[i]);
-}
-
 // e to the power of x, within 2 units in the last place; 0 below -87, where float32 nearly ends. x must not exceed 88.
 INLINE Floats exponential(Floats x) {
     const Floats n = rounded(x * all(1.44269504088896341f));  // x = n log 2 + r, |r| <= log(2) / 2
@@ -143,17 +130,6 @@ INLINE Doubles log_1_plus(Doubles x) {
     const Doubles one = all(1.0), one_more = one + x;
     const Doubles lost = if_less(all(2.0), one_more, one - (one_more - x), x - (one_more - one));
     return logarithm(one_more) + lost / one_more;
-}
-
-// e to the power of x <= 0, within a few units in the last place; 0 below -700, where double nearly ends.
-INLINE double exponential_of_double(double x) {
-    if (!(x > -700)) return 0.0;
-    const double n = std::nearbyint(x * 1.4426950408889634);  // x = n log 2 + r, |r| <= log(2) / 2
-    double r = std::fma(n, -0.693147180369123816490, x);      // log 2 in two parts, the first of few bits
-    r = std::fma(n, -1.90821492927058770002e-10, r);
-    double p = 1.0;
-    for (int i = 14; i >= 1; --i) p = std::fma(p, r / i, 1.0);  // the series of exp, by Horner
-    return std::ldexp(p, int(n));
 }
 
 INLINE double log_1_plus_exp(double x) {  // softplus; used only for losses that are reported

@@ -10,7 +10,8 @@
 #include <limits>
 #include <vector>
 
-#include "mixture.h"
+#include "memory.h"
+#include "products.h"
 
 namespace TARGET {
 

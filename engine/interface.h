@@ -14,21 +14,16 @@ struct Linear {
     const float *weight, *bias;
 };
 
-// A mixture of round Gaussians: the initial potentials for clean rows.
+// The background of one member: a mixture of t-distributions, or of Gaussians, at some levels of blur. With v = z - mean
+// and y = axes v the squared distance is rest (|v|² - |y|²) + Σ precision y², and a component's logarithm
+// level - ½ (degrees + p) log(1 + distance² / degrees).
 struct Mixture {
-    Size count = 0;                                      // of centres; 0 means that there is no mixture
-    const float *mean = nullptr, *centres = nullptr;     // (p,), (count, p)
-    const float *precision = nullptr, *level = nullptr;  // (k, count)
-    float lowest = 0;                                    // bound below of each Gaussian's logarithm
-};
-
-// A potential that falls with the rows' Mahalanobis distance: -sqrt(1 + d²), d² = |map (z - mean)|², or with a rest
-// rest |z - mean|² - |map (z - mean)|²; each noise scale's potential has `weight` times it added.
-struct Shape {
-    Size directions = 0;
-    const float *mean = nullptr, *map = nullptr;  // (p,), (directions, p)
-    float rest = 0;
-    const float* weight = nullptr;  // (k,)
+    Size count = 0, directions = 0;                                          // of components, and of the axes of each
+    const float *mean = nullptr, *axes = nullptr;                            // (count, p), (count, directions, p)
+    const float *precision = nullptr, *rest = nullptr, *level = nullptr;     // (levels, count, directions), (levels, count)
+    const float* bounds = nullptr;                                           // (levels - 1, 2): least and most that a network adds
+    float degrees = 0;                                                       // of freedom; 0: Gaussians
+    float lowest = 0;                                                        // a component at this level is none
 };
 
 struct Scaling {
@@ -102,7 +97,7 @@ struct Training {
     const float* rates;                              // (steps,) Adam's, corrected
     float* losses;                                   // (steps, stride) of two
     Size loss_stride;
-    Mixture prior;
+    Mixture background;  // of which each potential learns what its level leaves; without components: there is none
     // Which heads are trained, with their trunks. Heads with a trunk each share nothing: they can be trained
     // one after the other, or at the same time by different threads.
     Heads heads = Heads::both;
@@ -114,23 +109,18 @@ struct Calibration {
     Size members, potentials;
     const double *low, *per_unit;       // (members, k) of each potential
     const double *center, *per_spread;  // (members, 2) of each member's logit and local score
-    double bend;                        // where the top of a rescaled potential is bent; 0: nowhere
-    double doubt;                       // how much more members count that score lower; 0: all count alike
-    double share;                       // weight of the local score in the mixture that decides how much members count
 };
 
 struct Kernels {
     const char* name;
-    std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior,
-                                      const std::vector<Shape>& shapes);
+    std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members,
+                                      const std::vector<Mixture>& backgrounds, Size levels);
     void (*train)(const Training&);
     // Rows in scaled units: (n, p) -> (n, p); rounded where they are wanted as floats.
     void (*scale)(Size width, Rows rows, const Scaling&, double* out);
     void (*scale_to_floats)(Size width, Rows rows, const Scaling&, float* out);
     // The least and the greatest value of each column, (2, p); both NaN for a column that holds a NaN or an infinity.
     void (*ends)(Size width, Rows rows, double* out);
-    // The logarithm of Σ exp(-½ d² / η²) over the distances of a row to the seen ones: (n, p), (m, p), (k,) -> (n, k).
-    void (*log_density)(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out);
     // The distance of each row to its `order`-th nearest among the others: (n, p) -> (n,).
     void (*neighbour_distances)(Size width, Size n, const float* rows, Size order, double* out);
     // Numbers of `count` rows that lie far apart, chosen from draws of (count - 1, trials).
@@ -139,7 +129,7 @@ struct Kernels {
     void (*k_means)(Size width, Size n, const float* rows, Size count, Size rounds, double* centres, std::int64_t* owner);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.
     void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);
-    // (members, n, 1 + k) outputs -> (n, 2): the raw scores, a mean of the members' in which lower ones count more.
+    // (members, n, 1 + k) outputs -> (n, 2): the raw scores: of each head, the lowest member's.
     void (*raw)(const Calibration&, Size n, const double* outputs, double* out);
     // From derivatives by the raw scores, (n, 2), to derivatives by the outputs, (members, n, 1 + k).
     void (*raw_back)(const Calibration&, Size n, const double* outputs, const double* by, double* out);

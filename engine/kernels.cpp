@@ -1,16 +1,16 @@
 // The kernels: all computations, compiled once for each instruction set.
 #include "calibration.h"
 #include "columns.h"
-#include "density.h"
 #include "groups.h"
+#include "neighbours.h"
 #include "scoring.h"
 #include "training.h"
 
 namespace TARGET {
 
-static std::unique_ptr<Scorer> scorer(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior,
-                                      const std::vector<Shape>& shapes) {
-    return std::make_unique<PackedNetwork>(width, outputs, members, prior, shapes);
+static std::unique_ptr<Scorer> scorer(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const std::vector<Mixture>& backgrounds,
+                                      Size levels) {
+    return std::make_unique<PackedNetwork>(width, outputs, members, backgrounds, levels);
 }
 
 static void train(const Training& asked) { Learner(asked).run(); }
@@ -18,6 +18,6 @@ static void train(const Training& asked) { Learner(asked).run(); }
 #define NAMED_(name) #name
 #define NAMED(name) NAMED_(name)
 extern const Kernels kernels;
-const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, log_density, neighbour_distances, far_apart, k_means, of_members, raw, raw_back};
+const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, neighbour_distances, far_apart, k_means, of_members, raw, raw_back};
 
 }  // namespace TARGET

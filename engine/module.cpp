@@ -39,17 +39,39 @@ static nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>> fresh(const std::siz
     return nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>>(memory, DIMENSIONS, shape, owner);
 }
 
-struct MixtureArrays {
-    In<float, 1> mean;
-    In<float, 2> centres, precision, level;
+// mean (members, C, p), axes (members, C, directions, p), precision (members, levels, C, directions), rest and level
+// (members, levels, C), degrees of freedom (members,), bounds of the networks (members, levels - 1, 2)
+struct BackgroundArrays {
+    In<float, 3> mean;
+    In<float, 4> axes, precision;
+    In<float, 3> rest, level;
+    In<float, 1> degrees;
+    In<float, 3> bounds;
     double lowest;
-    Mixture view(Size width, Size scales) const {
-        const auto count = centres.shape(0);
-        require(Size(mean.shape(0)) == width && Size(centres.shape(1)) == width, "the mixture's centres must be as wide as the rows");
-        require(count > 0 && Size(precision.shape(0)) == scales && precision.shape(1) == count && Size(level.shape(0)) == scales &&
-                    level.shape(1) == count,
-                "the mixture must have a precision and a level for each centre and potential");
-        return {Size(count), mean.data(), centres.data(), precision.data(), level.data(), float(lowest)};
+    Size members() const { return Size(mean.shape(0)); }
+    Size levels() const { return Size(level.shape(1)); }
+    Mixture of(Size member, Size width) const {
+        const auto count = mean.shape(1), directions = axes.shape(2);
+        require(member >= 0 && member < members() && Size(mean.shape(2)) == width && Size(axes.shape(3)) == width,
+                "a background must be as wide as the rows, and be the member's");
+        require(axes.shape(0) == mean.shape(0) && axes.shape(1) == count && count > 0 && directions > 0, "each component must have its axes");
+        const auto fits = [&](const auto& each) { return each.shape(0) == mean.shape(0) && Size(each.shape(1)) == levels() && each.shape(2) == count; };
+        require(fits(precision) && fits(rest) && fits(level) && precision.shape(3) == directions,
+                "each component must have a precision along each axis, a rest and a level at each blur");
+        require(degrees.shape(0) == mean.shape(0), "each member must have its degrees of freedom");
+        require(bounds.shape(0) == mean.shape(0) && Size(bounds.shape(1)) + 1 == levels() && bounds.shape(2) == 2,
+                "each potential of each member must have two bounds");
+        const Size place = member * levels() * Size(count);
+        return {Size(count),
+                Size(directions),
+                mean.data() + member * Size(count) * width,
+                axes.data() + member * Size(count * directions) * width,
+                precision.data() + place * Size(directions),
+                rest.data() + place,
+                level.data() + place,
+                bounds.data() + member * (levels() - 1) * 2,
+                degrees.data()[member],
+                float(lowest)};
     }
 };
 
@@ -125,12 +147,9 @@ static nb::object ends(const AnyRows& rows) {
 using Layers = std::vector<std::pair<In<float, 2>, In<float, 1>>>;  // weight (out, in), bias (out,)
 using TrunkArrays = std::pair<Layers, std::pair<In<double, 2>, In<double, 1>>>;
 
-// mean (p,), map (directions, p), rest, weight (k,)
-using ShapeArrays = std::tuple<In<float, 1>, In<float, 2>, float, In<float, 1>>;
-
 class Model {
   public:
-    Model(const std::vector<std::vector<TrunkArrays>>& members, const std::optional<MixtureArrays>& prior, const std::vector<ShapeArrays>& shapes) {
+    Model(const std::vector<std::vector<TrunkArrays>>& members, const std::optional<BackgroundArrays>& background) {
         require(!members.empty() && !members[0].empty() && !members[0][0].first.empty(), "a network must have a layer");
         width_ = Size(members[0][0].first[0].first.shape(1)), outputs_ = Size(members[0][0].second.first.shape(0)), members_ = Size(members.size());
         std::vector<std::vector<Trunk>> given;
@@ -138,7 +157,13 @@ class Model {
             given.emplace_back();
             for (const auto& [layers, head] : trunks) given.back().push_back(trunk(layers, head.first, head.second));
         }
-        scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{}, views(shapes));
+        std::vector<Mixture> backgrounds;
+        if (background) {
+            require(background->members() == members_ && background->levels() == outputs_, "each potential of each member must have a background, and there be a sharp one");
+            outputs_ = 1 + background->levels();
+            for (Size member = 0; member < members_; ++member) backgrounds.push_back(background->of(member, width_));
+        }
+        scorer_ = kernels.scorer(width_, outputs_, given, backgrounds, outputs_ - 1);
     }
 
     nb::object outputs(const AnyRows& rows, const std::optional<ScalingArrays>& scaling) const {
@@ -180,17 +205,6 @@ class Model {
     }
 
   private:
-    std::vector<Shape> views(const std::vector<ShapeArrays>& given) const {
-        require(given.empty() || Size(given.size()) == members_, "each member must have a shape, or none");
-        std::vector<Shape> found;
-        for (const auto& [mean, map, rest, weight] : given) {
-            require(Size(mean.shape(0)) == width_ && Size(map.shape(1)) == width_, "a shape must be as wide as the rows");
-            require(Size(weight.shape(0)) == outputs_ - 1, "a shape must have a weight for each potential");
-            found.push_back({Size(map.shape(0)), mean.data(), map.data(), rest, weight.data()});
-        }
-        return found;
-    }
-
     Trunk trunk(const Layers& layers, const In<double, 2>& weight, const In<double, 1>& bias) const {
         Trunk found;
         Size in = width_;
@@ -216,7 +230,6 @@ class Model {
 
 struct CalibrationArrays {
     In<double, 2> low, per_unit, center, per_spread;
-    double bend, doubt, share;
     Calibration view(const In<double, 3>& outputs) const {
         const auto members = outputs.shape(0), k = outputs.shape(2) - 1;
         require(outputs.shape(0) > 0 && outputs.shape(2) > 1, "there must be a network with a potential");
@@ -224,7 +237,7 @@ struct CalibrationArrays {
                 "each potential must have a low end and a unit");
         require(center.shape(0) == members && center.shape(1) == 2 && per_spread.shape(0) == members && per_spread.shape(1) == 2,
                 "each member must have a center and a spread for both heads");
-        return {Size(members), Size(k), low.data(), per_unit.data(), center.data(), per_spread.data(), bend, doubt, share};
+        return {Size(members), Size(k), low.data(), per_unit.data(), center.data(), per_spread.data()};
     }
 
     nb::object of_members(In<double, 3> outputs) const {
@@ -264,7 +277,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
                   In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions, In<float, 3> noise,
                   std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials, In<float, 1> eta, In<float, 1> weight,
                   In<float, 1> learned, double balance, double weight_decay, double mean_decay, double square_decay, double smallest_root,
-                  In<float, 1> rates, Array<float, 2> losses, const std::optional<MixtureArrays>& prior, const std::string& heads) {
+                  In<float, 1> rates, Array<float, 2> losses, const std::optional<BackgroundArrays>& background, Size member, const std::string& heads) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
     // Generous bounds of the sizes, so that nothing below overflows.
@@ -310,7 +323,10 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.eta = eta.data(), job.weight = weight.data(), job.balance = float(balance), job.weight_decay = float(weight_decay);
     job.mean_decay = mean_decay, job.square_decay = square_decay, job.smallest_root = smallest_root;
     job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
-    if (prior) job.prior = prior->view(job.width, potentials);
+    if (background) {
+        require(background->levels() == potentials + 1, "each potential must have a background, and there be a sharp one");
+        job.background = background->of(member, job.width);
+    }
     require(heads == "both" || (trunks == 2 && (heads == "global" || heads == "local")), "heads must be both, or one that has a trunk of its own");
     if (heads == "global") {
         job.heads = Heads::global, job.noised = 0;
@@ -319,17 +335,6 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     }
     nb::gil_scoped_release released;
     kernels.train(job);
-}
-
-static nb::object log_density(In<float, 2> rows, In<float, 2> seen, In<double, 1> scales) {
-    require(rows.shape(1) == seen.shape(1) && seen.shape(0) > 0, "there must be rows with a density, as wide as the others");
-    auto out = fresh<double, 2>({rows.shape(0), scales.shape(0)});
-    {
-        nb::gil_scoped_release released;
-        kernels.log_density(Size(rows.shape(1)), Size(rows.shape(0)), rows.data(), Size(seen.shape(0)), seen.data(), Size(scales.shape(0)),
-                            scales.data(), out.data());
-    }
-    return nb::cast(out);
 }
 
 static nb::object neighbour_distances(In<float, 2> rows, std::int64_t order) {
@@ -382,22 +387,22 @@ MODULE_(TARGET, m) {
     // A thread that never ends keeps its model until the program ends: this is no leak, so warnings are off.
     nb::set_leak_warnings(false);
     if (!TARGET::runs_here()) throw nb::import_error("this CPU lacks the instructions of this build of the engine");
-    nb::class_<MixtureArrays>(m, "Mixture")
-        .def(nb::init<In<float, 1>, In<float, 2>, In<float, 2>, In<float, 2>, double>(), "mean"_a, "centres"_a, "precision"_a, "level"_a, "lowest"_a);
+    nb::class_<BackgroundArrays>(m, "Background")
+        .def(nb::init<In<float, 3>, In<float, 4>, In<float, 4>, In<float, 3>, In<float, 3>, In<float, 1>, In<float, 3>, double>(), "mean"_a, "axes"_a,
+             "precision"_a, "rest"_a, "level"_a, "degrees"_a, "bounds"_a, "lowest"_a);
     nb::class_<ScalingArrays>(m, "Scaling")
         .def(nb::init<In<double, 1>, In<double, 1>, std::optional<In<double, 1>>, std::optional<In<double, 2>>,
                       std::optional<In<double, 2>>, double, double>(),
              "center"_a, "weight"_a, "shrink"_a.none(), "seen"_a.none(), "beyond"_a.none(), "knee"_a, "limit"_a);
     // No conversions: arrays are read, and changed, in place.
     nb::class_<Model>(m, "Model")
-        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&, const std::vector<ShapeArrays>&>(),
-             "members"_a.noconvert(), "prior"_a.none(), "shapes"_a = std::vector<ShapeArrays>{})
+        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<BackgroundArrays>&>(), "members"_a.noconvert(),
+             "background"_a.none())
         .def("outputs", &Model::outputs, "rows"_a.noconvert(), "scaling"_a.none())
         .def("along", &Model::along, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert())
         .def("back", &Model::back, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert(), "by"_a.noconvert());
     nb::class_<CalibrationArrays>(m, "Calibration")
-        .def(nb::init<In<double, 2>, In<double, 2>, In<double, 2>, In<double, 2>, double, double, double>(), "low"_a, "per_unit"_a, "center"_a,
-             "per_spread"_a, "bend"_a, "doubt"_a, "share"_a)
+        .def(nb::init<In<double, 2>, In<double, 2>, In<double, 2>, In<double, 2>>(), "low"_a, "per_unit"_a, "center"_a, "per_spread"_a)
         .def("of_members", &CalibrationArrays::of_members, "outputs"_a.noconvert())
         .def("raw", &CalibrationArrays::raw, "outputs"_a.noconvert())
         .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
@@ -405,11 +410,10 @@ MODULE_(TARGET, m) {
           "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a, "positions"_a.noconvert(), "noise"_a.noconvert(),
           "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(),
           "learned"_a.noconvert(), "balance"_a, "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(),
-          "losses"_a.noconvert(), "prior"_a.none(), "heads"_a);
+          "losses"_a.noconvert(), "background"_a.none(), "member"_a, "heads"_a);
     m.def("scale", &TARGET::scale, "rows"_a.noconvert(), "scaling"_a);
     m.def("scale_to_floats", &TARGET::scale_to_floats, "rows"_a.noconvert(), "scaling"_a);
     m.def("ends", &TARGET::ends, "rows"_a.noconvert());
-    m.def("log_density", &TARGET::log_density, "rows"_a.noconvert(), "seen"_a.noconvert(), "scales"_a.noconvert());
     m.def("neighbour_distances", &TARGET::neighbour_distances, "rows"_a.noconvert(), "order"_a);
     m.def("far_apart", &TARGET::far_apart, "rows"_a.noconvert(), "first"_a, "drawn"_a.noconvert());
     m.def("k_means", &TARGET::k_means, "rows"_a.noconvert(), "centres"_a.noconvert(), "rounds"_a);

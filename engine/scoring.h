@@ -5,9 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "mixture.h"
+#include "background.h"
 #include "scaling.h"
-#include "shape.h"
 
 namespace TARGET {
 
@@ -27,11 +26,11 @@ struct PackedLayer {
 
 struct PackedTrunk {
     std::vector<PackedLayer> layers;
-    Size top, outputs;          // features below the head, and outputs, padded to eights
+    Size top, heads, outputs;   // features below the head, its outputs, and these padded to eights
     Buffer<double> head, bias;  // (top, outputs), (outputs,)
     Buffer<float> down;         // (outputs, top padded)
     explicit PackedTrunk(const Trunk& given)
-        : top(given.head.in), outputs((given.head.out + HALF - 1) / HALF * HALF), head(top * outputs), bias(outputs), down(outputs * padded(top)) {
+        : top(given.head.in), heads(given.head.out), outputs((given.head.out + HALF - 1) / HALF * HALF), head(top * outputs), bias(outputs), down(outputs * padded(top)) {
         for (const Linear& layer : given.layers) layers.emplace_back(layer);
         for (Size o = 0; o < given.head.out; ++o) {
             bias.data()[o] = given.head.bias[o];
@@ -45,10 +44,12 @@ struct PackedTrunk {
 
 class PackedNetwork final : public Scorer {
   public:
-    PackedNetwork(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior, const std::vector<Shape>& shapes)
+    PackedNetwork(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const std::vector<Mixture>& backgrounds, Size levels)
         : width_(width), outputs_(outputs) {
-        for (const Shape& shape : shapes) shapes_.emplace_back(shape, width, outputs - 1);
-        if (prior.count) prior_ = Gaussians(prior, width, outputs - 1);
+        for (const Mixture& each : backgrounds) {
+            backgrounds_.emplace_back(each, width, levels);
+            bounds_.emplace_back(each.bounds, each.bounds + 2 * (levels - 1));
+        }
         for (const auto& trunks : members) {
             members_.emplace_back();
             for (const Trunk& trunk : trunks) {
@@ -60,22 +61,24 @@ class PackedNetwork final : public Scorer {
 
     void outputs(Rows rows, const Scaling* scaling, double* out) const override {
         const Size row = padded(width_), most = std::min(TOGETHER, rows.count);
-        Buffer<float> z(most * row), space(2 * most * widest_), off, distances;
+        Buffer<float> z(most * row), space(2 * most * widest_);
+        std::vector<Panel> panels;
+        for (const Background& each : backgrounds_) panels.push_back(each.panel(most));
         std::optional<PackedScaling> by;
         if (scaling) by.emplace(*scaling, width_);
         Buffer<double> fine(row), tops(most * widest_);
-        if (prior_) off = Buffer<float>(2 * most * row), distances = Buffer<float>(most * prior_.columns());
         for (Size first = 0; first < rows.count; first += TOGETHER) {
             const Size count = std::min(TOGETHER, rows.count - first);
             for (Size i = 0; i < count; ++i) take(rows, first + i, by ? &*by : nullptr, fine.data(), z.data() + i * row);
             for (std::size_t member = 0; member < members_.size(); ++member) {
                 double* to = out + (Size(member) * rows.count + first) * outputs_;
                 climb(members_[member], count, {z.data(), row, 1}, space.data(), tops.data(), to);
-                if (!shapes_.empty()) shapes_[member].add(count, z.data(), row, to + 1, outputs_);
-                if (prior_) {
-                    if (member == 0) prior_.fine_distances(count, z.data(), row, off.data(), off.data() + most * row, distances.data());
-                    prior_.add_potentials(count, distances.data(), to + 1, outputs_);
-                }
+                if (backgrounds_.empty()) continue;
+                clamp(member, count, to);
+                Panel& panel = panels[member];
+                transpose(count, width_, [&](Size i) { return z.data() + i * row; }, panel.z.data(), panel.stride);
+                backgrounds_[member].look(panel);
+                backgrounds_[member].add(panel, count, to + 1, outputs_);
             }
         }
     }
@@ -91,11 +94,10 @@ class PackedNetwork final : public Scorer {
                     line.up(trunk);
                     line.read(trunk, to, outputs_);
                 }
+                if (backgrounds_.empty()) continue;
+                clamp(member, points, to);
+                line.add_background(member, start + i * width_, step + i * width_, at + i * points, to + 1);
             }
-            if (!shapes_.empty())
-                line.add_shapes(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
-            if (prior_)
-                line.add_prior(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
         }
     }
 
@@ -104,14 +106,15 @@ class PackedNetwork final : public Scorer {
         const Size apart = lines * points * outputs_;  // distance between the derivatives of two members
         for (Size i = 0; i < lines; ++i) {
             line.total.clear();
-            for (std::size_t member = 0; member < members_.size(); ++member)
+            for (std::size_t member = 0; member < members_.size(); ++member) {
+                const float* by_outputs = by + Size(member) * apart + i * points * outputs_;
                 for (const PackedTrunk& trunk : members_[member]) {
                     line.begin(trunk, start + i * width_, step + i * width_, at + i * points);
                     line.up(trunk);
-                    line.down(trunk, by + Size(member) * apart + i * points * outputs_);
+                    line.down(trunk, backgrounds_.empty() ? by_outputs : line.within_bounds(trunk, member, by_outputs));
                 }
-            if (!shapes_.empty()) line.pull_shapes(start + i * width_, step + i * width_, at + i * points, by + i * points * outputs_, apart);
-            if (prior_) line.pull(start + i * width_, step + i * width_, at + i * points, by + i * points * outputs_, apart);
+                if (!backgrounds_.empty()) line.pull_background(member, start + i * width_, step + i * width_, at + i * points, by_outputs + 1);
+            }
             std::memcpy(out + i * width_, line.total.data(), width_ * sizeof(float));
         }
     }
@@ -128,6 +131,21 @@ class PackedNetwork final : public Scorer {
             return;
         }
         scaling->apply(fine, z);
+    }
+
+    bool beyond(std::size_t member, Size potential, double value) const {
+        const float* bounds = bounds_[member].data() + 2 * potential;
+        return value < double(bounds[0]) || value > double(bounds[1]);
+    }
+
+    // Keep what the network adds to a background within its bounds: far from the rows it has learned nothing.
+    void clamp(std::size_t member, Size count, double* out) const {
+        for (Size i = 0; i < count; ++i)
+            for (Size s = 0; s + 2 < outputs_; ++s) {
+                double& value = out[i * outputs_ + 1 + s];
+                const float* bounds = bounds_[member].data() + 2 * s;
+                if (beyond(member, s, value)) value = double(value < double(bounds[0]) ? bounds[0] : bounds[1]);
+            }
     }
 
     // The outputs of one member for scaled rows: the sum over the heads of its trunks.
@@ -191,8 +209,9 @@ class PackedNetwork final : public Scorer {
         const PackedNetwork& net;
         Size points, row;
         std::size_t layers = 0;
-        Buffer<float> ends, features, value, slope, by, other, z, off, distances, shares, total;
-        Buffer<double> tops;
+        Buffer<float> ends, features, value, slope, by, other, positions, by_levels, by_within, total;
+        Buffer<double> tops, outputs;
+        std::vector<Panel> panels;  // of the backgrounds
 
         Line(const PackedNetwork& network, Size count)
             : net(network),
@@ -202,15 +221,17 @@ class PackedNetwork final : public Scorer {
               features(2 * net.widest_),
               by(count * net.widest_),
               other(count * net.widest_),
-              z(count * row),
-              off(2 * count * row),
+              positions(padded(count)),
               total(row),
               tops(count * net.widest_) {
             for (const auto& trunks : net.members_)
                 for (const PackedTrunk& trunk : trunks) layers = std::max(layers, trunk.layers.size());
             value = Buffer<float>(Size(layers) * count * net.widest_);
             slope = Buffer<float>(Size(layers) * count * net.widest_);
-            if (net.prior_) distances = Buffer<float>((count + 1) * net.prior_.columns()), shares = Buffer<float>(count * net.prior_.columns());
+            for (const Background& each : net.backgrounds_) panels.push_back(each.panel(count));
+            if (panels.empty()) return;
+            by_levels = Buffer<float>((net.outputs_ - 1) * padded(count));
+            by_within = Buffer<float>(count * net.outputs_), outputs = Buffer<double>(count * net.outputs_);
         }
 
         float* of(Buffer<float>& all, std::size_t layer) { return all.data() + Size(layer) * points * net.widest_; }
@@ -246,10 +267,22 @@ class PackedNetwork final : public Scorer {
             PackedNetwork::read(trunk, points, {of(value, last), trunk.layers[last].out, 1}, tops.data(), out, wanted);
         }
 
+        // Derivatives by the outputs, and 0 where a potential of the network is beyond its bounds. Each potential comes from one
+        // trunk: the other one's are 0, and so are its weights.
+        const float* within_bounds(const PackedTrunk& trunk, std::size_t member, const float* by_outputs) {
+            outputs.clear();
+            read(trunk, outputs.data(), net.outputs_);
+            std::copy_n(by_outputs, points * net.outputs_, by_within.data());
+            for (Size i = 0; i < points; ++i)
+                for (Size s = 0; s + 2 < net.outputs_; ++s)
+                    if (net.beyond(member, s, outputs.data()[i * net.outputs_ + 1 + s])) by_within.data()[i * net.outputs_ + 1 + s] = 0.0f;
+            return by_within.data();
+        }
+
         void down(const PackedTrunk& trunk, const float* by_outputs) {
             const std::size_t last = trunk.layers.size() - 1;
             float *here = by.data(), *there = other.data();
-            product(points, trunk.layers[last].out, net.outputs_, {by_outputs, net.outputs_, 1}, trunk.down.data(), padded(trunk.top), here,
+            product(points, trunk.layers[last].out, trunk.heads, {by_outputs, net.outputs_, 1}, trunk.down.data(), padded(trunk.top), here,
                     trunk.layers[last].out);
             for (std::size_t i = last + 1; i-- > 0;) {
                 const PackedLayer& layer = trunk.layers[i];
@@ -263,53 +296,29 @@ class PackedNetwork final : public Scorer {
             product(1, row, first.out, {here, first.out, 1}, first.downward.data(), row, total.data(), row, total.data(), row);
         }
 
-        void place(const float* start, const float* step, const float* at) {
+        void look(std::size_t member, const float* start, const float* step, const float* at) {
+            std::copy_n(at, points, positions.data());
+            net.backgrounds_[member].look(panels[member], start, step, positions.data());
+        }
+
+        void add_background(std::size_t member, const float* start, const float* step, const float* at, double* out) {
+            look(member, start, step, at);
+            net.backgrounds_[member].add(panels[member], points, out, net.outputs_);
+        }
+
+        void pull_background(std::size_t member, const float* start, const float* step, const float* at, const float* by_potentials) {
+            look(member, start, step, at);
             for (Size i = 0; i < points; ++i)
-                for (Size k = 0; k < net.width_; ++k) z.data()[i * row + k] = std::fma(at[i], step[k], start[k]);
-        }
-
-        void add_shapes(const float* start, const float* step, const float* at, double* out, Size apart) {
-            for (std::size_t member = 0; member < net.members_.size(); ++member)
-                net.shapes_[member].add_on_line(points, start, step, at, out + Size(member) * apart + 1, net.outputs_);
-        }
-
-        void pull_shapes(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
-            for (std::size_t member = 0; member < net.members_.size(); ++member)
-                net.shapes_[member].pull_on_line(points, start, step, at, by_outputs + Size(member) * apart + 1, net.outputs_, total.data());
-        }
-
-        void find_distances(const float* start, const float* step, const float* at) {
-            place(start, step, at);
-            net.prior_.fine_distances(points, z.data(), row, off.data(), off.data() + points * row, distances.data());
-        }
-
-        void add_prior(const float* start, const float* step, const float* at, double* out, Size apart) {
-            find_distances(start, step, at);
-            for (std::size_t member = 0; member < net.members_.size(); ++member)
-                net.prior_.add_potentials(points, distances.data(), out + Size(member) * apart + 1, net.outputs_);
-        }
-
-        void pull(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
-            find_distances(start, step, at);
-            const Size columns = net.prior_.columns();
-            shares.clear();
-            for (Size i = 0; i < points; ++i)
-                for (Size s = 0; s + 1 < net.outputs_; ++s) {
-                    float weight = 0;
-                    for (std::size_t member = 0; member < net.members_.size(); ++member)
-                        weight += by_outputs[Size(member) * apart + i * net.outputs_ + 1 + s];
-                    net.prior_.add_shares(distances.data() + i * columns, s, weight, shares.data() + i * columns,
-                                          distances.data() + points * columns);
-                }
-            net.prior_.pull(points, shares.data(), off.data(), z.data());
-            for (Size i = 0; i < points; ++i) add_scaled(total.data(), 1.0f, z.data() + i * row, row);
+                for (Size s = 0; s + 1 < net.outputs_; ++s) by_levels.data()[s * positions.size() + i] = by_potentials[i * net.outputs_ + s];
+            net.backgrounds_[member].weigh(panels[member], by_levels.data());
+            net.backgrounds_[member].pull(panels[member], start, step, positions.data(), total.data());
         }
     };
 
     Size width_, outputs_, widest_ = 0;
     std::vector<std::vector<PackedTrunk>> members_;
-    Gaussians prior_;
-    std::vector<ShapedPotential> shapes_;  // one for each member, or none
+    std::vector<Background> backgrounds_;     // one for each member, or none
+    std::vector<std::vector<float>> bounds_;  // (potentials, 2) of each background
 };
 
 }  // namespace TARGET

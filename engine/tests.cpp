@@ -1,6 +1,6 @@
 // The kernels against the same formulas in long double, without Python: `make test-engine` runs it for every build.
 #include "calibration.h"
-#include "density.h"
+#include "neighbours.h"
 #include "scoring.h"
 #include "testing.h"
 #include "tests_of_rows.h"
@@ -49,12 +49,6 @@ void test_functions() {
         check(of([](auto& each) { gelu(each); }, end) == end, "gelu far up", end, of([](auto& each) { gelu(each); }, end), end);
         check(of([](auto& each) { gelu(each); }, -end) == 0, "gelu far down", -end, of([](auto& each) { gelu(each); }, -end), 0);
     }
-    for (double x = -125; x <= 127; x += 0.0173)
-        close_in_units("power of two", x, of([](auto& each) { power_of_two(each); }, x), std::exp2(Real(float(x))), 2);
-    check(of([](auto& each) { power_of_two(each); }, 0) == 1, "power of two", 0, of([](auto& each) { power_of_two(each); }, 0), 1);
-    for (double x : {-125.5, -1e30, std::nan("")})
-        check(of([](auto& each) { power_of_two(each); }, x) == 0x1p-125f, "power of two", x, of([](auto& each) { power_of_two(each); }, x),
-              0x1p-125L);
     for (double x = 1e-12; x < 1e12; x *= 1.01) {
         close_in_units("log(1 + x)", x, log_1_plus(x), std::log1p(Real(x)), 4);
         double eight[HALF];
@@ -63,8 +57,6 @@ void test_functions() {
     }
     const double infinite = std::numeric_limits<double>::infinity();
     check(log_1_plus(infinite) == infinite, "logarithm of an infinity", 0, log_1_plus(infinite), infinite);
-    for (double x = -699; x <= 0; x += 0.173) close_in_units("exponential of doubles", x, exponential_of_double(x), std::exp(Real(x)), 4);
-    check(exponential_of_double(-701) == 0 && exponential_of_double(std::nan("")) == 0, "exponential of doubles", -701, 0, 0);
 }
 
 void test_products() {
@@ -107,25 +99,6 @@ void test_transpose() {
     check(sum(load(lanes)) == wanted[0], "sum of lanes", 0, sum(load(lanes)), wanted[0]);
 }
 
-void test_density() {
-    using namespace TARGET;
-    const Size p = 7, n = 9, m = 45;
-    const auto rows = numbers(n * p, 2.0f), seen = numbers(m * p, 2.0f);
-    const double eta[] = {0.1, 1.5};
-    std::vector<double> found(n * 2);
-    log_density(p, n, rows.data(), m, seen.data(), 2, eta, found.data());
-    for (Size i = 0; i < n; ++i)
-        for (int s = 0; s < 2; ++s) {
-            Real total = 0;
-            for (Size j = 0; j < m; ++j) {
-                Real square = 0;
-                for (Size k = 0; k < p; ++k) square += std::pow(Real(rows[i * p + k]) - seen[j * p + k], 2);
-                total += std::exp(-square / (2 * Real(eta[s]) * eta[s]));
-            }
-            close("density", double(i), found[i * 2 + s], std::log(total), 1e-5L * (1 + std::fabs(std::log(total))));
-        }
-}
-
 void test_neighbours() {
     using namespace TARGET;
     const Size p = 5;
@@ -150,27 +123,147 @@ void test_neighbours() {
     }
 }
 
-void test_mixture() {
-    using namespace TARGET;
-    const Size p = 7, centres = 40, scales = 3;
-    const auto mean = numbers(p), at = numbers(centres * p, 2.0f), z = numbers(padded(p), 3.0f);
-    auto precision = numbers(scales * centres), level = numbers(scales * centres);
-    for (float& each : precision) each = 1.5f + each;
-    const Gaussians gaussians({centres, mean.data(), at.data(), precision.data(), level.data(), -1e30f}, p, scales);
-    Buffer<float> off(padded(p)), rest(padded(p)), found(gaussians.columns());
-    gaussians.fine_distances(1, z.data(), padded(p), off.data(), rest.data(), found.data());
-    std::vector<double> potentials(scales, 0.0);
-    gaussians.add_potentials(1, found.data(), potentials.data(), scales);
-    for (Size s = 0; s < scales; ++s) {
-        Real total = 0;
-        for (Size c = 0; c < centres; ++c) {
-            Real square = 0;
-            for (Size k = 0; k < p; ++k) square += std::pow(Real(z[k]) - mean[k] - at[c * p + k], 2);
-            total += std::exp(level[s * centres + c] - square * precision[s * centres + c] / 2);
-        }
-        const Real wanted = std::log(total);
-        close("potential of the mixture", double(s), potentials[s], wanted, 1e-5L * (1 + std::fabs(wanted)));
+// A background in long double, and random numbers of one. Its axes are orthonormal where there is a rest.
+struct PlainBackground {
+    Size p, count, directions, levels;
+    float degrees;
+    std::vector<float> mean, axes, precision, rest, level;
+
+    PlainBackground(Size width, Size components, Size axes_of_each, Size blurs, float freedom)
+        : p(width),
+          count(components),
+          directions(axes_of_each),
+          levels(blurs),
+          degrees(freedom),
+          mean(numbers(count * p)),
+          axes(count * directions * p),
+          precision(numbers(levels * count * directions)),
+          rest(levels * count),
+          level(numbers(levels * count)) {
+        for (Size c = 0; c < count; ++c)  // each axis is a rotation of its neighbour's plane
+            for (Size j = 0; j < directions; ++j) {
+                const double angle = 0.3 * double(c + 1);
+                float* axis = axes.data() + (c * directions + j) * p;
+                axis[j] = p == 1 ? 1.0f : float(j + 1 < p || directions < p ? std::cos(angle) : 1.0);
+                if (directions < p) axis[directions + j % (p - directions)] = j < p - directions ? float(std::sin(angle)) : 0.0f;
+                if (directions < p && j >= p - directions) axis[j] = 1.0f;
+            }
+        for (float& each : precision) each = 1.5f + each;
+        if (directions < p)
+            for (float& each : rest) each = 1.5f + next_number();
     }
+
+    Mixture view() const {
+        return {count, directions, mean.data(), axes.data(), precision.data(), rest.data(), level.data(), nullptr, degrees, -1e30f};
+    }
+
+    Real operator()(const std::vector<Real>& z, Size s) const {
+        Real total = 0;
+        for (Size c = 0; c < count; ++c) {
+            Real length = 0, square = 0;
+            for (Size k = 0; k < p; ++k) length += (z[k] - mean[c * p + k]) * (z[k] - mean[c * p + k]);
+            for (Size j = 0; j < directions; ++j) {
+                Real along = 0;
+                for (Size k = 0; k < p; ++k) along += axes[(c * directions + j) * p + k] * (z[k] - mean[c * p + k]);
+                square += precision[(s * count + c) * directions + j] * along * along, length -= along * along;
+            }
+            square += rest[s * count + c] * length;
+            const Real depth = degrees > 0 ? (Real(degrees) + p) / 2 * std::log1p(square / degrees) : square / 2;
+            total += std::exp(level[s * count + c] - depth);
+        }
+        return std::log(total);
+    }
+
+    Real slope(std::vector<Real> z, Size s, Size column) const {
+        const Real step = 1e-4L, here = z[column];
+        const auto at = [&](Real moved) {
+            z[column] = here + moved;
+            return (*this)(z, s);
+        };
+        return (8 * (at(step) - at(-step)) - at(2 * step) + at(-2 * step)) / (12 * step);
+    }
+};
+
+// The values at rows and on a line, and the derivatives of both, for one and several components, with a rest and without.
+void test_background() {
+    using namespace TARGET;
+    for (const Size p : {1, 7, 40})
+        for (const Size directions : {std::min(p, Size(5)), p})
+            for (const Size components : {1, 3})
+                for (const float degrees : {4.0f, 0.0f}) {
+                    const Size levels = 3, n = 19, row = padded(p);  // more rows than a vector has lanes
+                    const PlainBackground plain(p, components, directions, levels, degrees);
+                    const Background background(plain.view(), p, levels);
+                    const auto z = numbers(n * p, 2.0f);
+                    Panel panel = background.panel(n);
+                    for (Size i = 0; i < n; ++i)
+                        for (Size k = 0; k < p; ++k) panel.z.data()[k * panel.stride + i] = z[i * p + k];
+                    const auto place = [&](Size i) { return std::vector<Real>(z.begin() + i * p, z.begin() + (i + 1) * p); };
+                    std::vector<double> found(n * levels, 0.0);
+                    std::vector<float> by(levels * panel.stride), gradient(p * panel.stride);
+                    for (Size s = 0; s < levels; ++s)
+                        for (Size i = 0; i < n; ++i) by[s * panel.stride + i] = next_number();
+                    background.look(panel);
+                    background.add(panel, n, found.data(), levels);
+                    background.weigh(panel, by.data());
+                    background.pull(panel, gradient.data());
+                    for (Size i = 0; i < n; ++i) {
+                        for (Size s = 0; s < levels; ++s) {
+                            const Real wanted = plain(place(i), s);
+                            close("background", double(i), found[i * levels + s], wanted, 1e-5L * (1 + std::fabs(wanted)));
+                        }
+                        for (Size k = 0; k < p; ++k) {
+                            Real wanted = 0;
+                            for (Size s = 0; s < levels; ++s) wanted += by[s * panel.stride + i] * plain.slope(place(i), s, k);
+                            close("gradient of the background", double(i), gradient[k * panel.stride + i], wanted, 2e-5L * (1 + std::fabs(wanted)));
+                        }
+                    }
+                    std::vector<float> positions(panel.stride), on_line(row);
+                    std::vector<double> along(n * levels, 0.0);
+                    for (Size i = 0; i < n; ++i) positions[i] = float(i) / float(n);
+                    background.look(panel, z.data(), z.data() + p, positions.data());
+                    background.add(panel, n, along.data(), levels);
+                    background.weigh(panel, by.data());
+                    background.pull(panel, z.data(), z.data() + p, positions.data(), on_line.data());
+                    std::vector<Real> wanted(p);
+                    for (Size i = 0; i < n; ++i) {
+                        std::vector<Real> point(p);
+                        for (Size k = 0; k < p; ++k) point[k] = z[k] + Real(positions[i]) * z[p + k];
+                        for (Size s = 0; s < levels; ++s) {
+                            const Real here = plain(point, s);
+                            close("background on a line", double(i), along[i * levels + s], here, 1e-5L * (1 + std::fabs(here)));
+                            for (Size k = 0; k < p; ++k) wanted[k] += by[s * panel.stride + i] * plain.slope(point, s, k);
+                        }
+                    }
+                    for (Size k = 0; k < p; ++k)
+                        close("derivative of the background on a line", double(k), on_line[k], wanted[k], 1e-4L * (1 + std::fabs(wanted[k])));
+                }
+    // Far away it is finite and falls; a component that a member lacks counts for nothing.
+    PlainBackground plain(40, 2, 40, 1, 4.0f);
+    std::vector<double> far;
+    for (const float distance : {1e3f, 1e9f, 1e15f}) {
+        const Background background(plain.view(), 40, 1);
+        Panel panel = background.panel(1);
+        for (Size k = 0; k < 40; ++k) panel.z.data()[k * panel.stride] = distance;
+        far.push_back(0.0);
+        background.look(panel);
+        background.add(panel, 1, &far.back(), 1);
+    }
+    check(far[0] > far[1] && far[1] > far[2] && std::isfinite(far[2]), "background far away", 1e15, far[2], far[1]);
+    const PlainBackground one = [&] {
+        PlainBackground first = plain;
+        first.count = 1;
+        return first;
+    }();
+    plain.level[1] = -1e30f;
+    const Background lacking(plain.view(), 40, 1), alone(one.view(), 40, 1);
+    double values[2] = {0, 0};
+    for (const auto& [background, value] : {std::pair<const Background*, double*>{&lacking, values}, {&alone, values + 1}}) {
+        Panel panel = background->panel(1);
+        background->look(panel);
+        background->add(panel, 1, value, 1);
+    }
+    check(values[0] == values[1], "background without a component", 0, values[0], values[1]);
 }
 
 // A network of one trunk in the layout of a model file, and both losses of one step.
@@ -247,6 +340,8 @@ void test_learner() {
     job.learned = learned.data(), job.eta = eta.data(), job.weight = weight.data(), job.balance = 0.7f, job.smallest_root = 1e-8;
     job.mean_decay = 0, job.square_decay = 0.999;  // the mean is then the gradient itself
     job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
+    const PlainBackground background(net.p, 2, 2, net.k, 4.0f);
+    job.background = background.view();
     TARGET::Learner(job).run();
 
     auto row = [&](Size i) {
@@ -265,7 +360,8 @@ void test_learner() {
             for (Size j = 0; j < net.p; ++j) noisy[j] += Real(eta[i]) * learned[j] * noise[i * net.p + j];
             for (Size j = 0; j < net.p; ++j) {
                 if (learned[j] == 0) continue;
-                const Real residual = net.slope(by, noisy, i % net.k, j) + noise[i * net.p + j] / Real(eta[i]);
+                const Real below = background.slope(noisy, i % net.k, j);
+                const Real residual = net.slope(by, noisy, i % net.k, j) + below + noise[i * net.p + j] / Real(eta[i]);
                 local += weight[i] * residual * residual / (2 * noised * (net.p - 1));
             }
         }
@@ -309,7 +405,7 @@ void test_scorer() {
     const Trunk trunk{{{net.p, net.hidden[0], rough.data(), rough.data() + net.hidden[0] * net.p},
                        {net.hidden[0], top, rough.data() + first, rough.data() + first + top * net.hidden[0]}},
                       {top, 1 + net.k, head.data(), bias.data()}};
-    const PackedNetwork network(net.p, 1 + net.k, {{trunk}}, Mixture{}, {});
+    const PackedNetwork network(net.p, 1 + net.k, {{trunk}}, {}, 0);
     const Size n = 61;  // more rows than climb together
     const auto rows = numbers(n * net.p, 2.0f);
     std::vector<double> found(n * (1 + net.k));
@@ -338,6 +434,48 @@ void test_scorer() {
         for (Size j = 0; j < net.p; ++j) pulled[j] += weight[i] * net.slope(values, point, 1, j);
     }
     for (Size j = 0; j < net.p; ++j) close("derivative on a line", double(j), by_points[j], pulled[j], 3e-6L * (1 + std::fabs(pulled[j])));
+    // With a background: a potential of the network counts up to its bounds, and has no slope beyond. One is never within
+    // them, one always, and one here and there.
+    const PlainBackground plain(net.p, 2, net.p, net.k + 1, 4.0f);
+    std::vector<float> third;
+    for (Size i = 0; i < n; ++i) third.push_back(float(found[i * (1 + net.k) + 3]));
+    std::sort(third.begin(), third.end());
+    const float bounds[6] = {50.0f, 60.0f, -100.0f, 100.0f, third[15], third[45]};
+    Mixture mixture = plain.view();
+    mixture.bounds = bounds;
+    const Size width = 2 + net.k;
+    const PackedNetwork bounded(net.p, width, {{trunk}}, {mixture}, net.k + 1);
+    const auto within = [&](Size s, Real value) { return value >= Real(bounds[2 * s]) && value <= Real(bounds[2 * s + 1]); };
+    const auto bound = [&](Size s, Real value) { return std::min(std::max(value, Real(bounds[2 * s])), Real(bounds[2 * s + 1])); };
+    found.assign(std::size_t(n * width), 0.0);
+    bounded.outputs(given, nullptr, found.data());
+    Size beyond = 0;
+    for (Size i = 0; i < n; ++i) {
+        const std::vector<Real> row(rows.begin() + i * net.p, rows.begin() + (i + 1) * net.p);
+        const auto raw = net.outputs(values, row);
+        beyond += !within(2, raw[3]);
+        for (Size s = 0; s <= net.k; ++s) {
+            const Real wanted = plain(row, s) + (s < net.k ? bound(s, raw[s + 1]) : 0);
+            close("bounded output", double(i), found[i * width + 1 + s], wanted, 1e-5L * (1 + std::fabs(wanted)));
+        }
+    }
+    check(beyond > 5 && beyond < n - 5, "rows beyond the bounds", double(n), double(beyond), double(n) / 2);
+    for (Size s = 0; s < net.k; ++s) {
+        by.assign(std::size_t(points * width), 0.0f), on_line.assign(std::size_t(points * width), 0.0);
+        for (Size i = 0; i < points; ++i) by[i * width + 1 + s] = weight[i];
+        bounded.along(1, points, rows.data(), rows.data() + net.p, at, on_line.data());
+        bounded.back(1, points, rows.data(), rows.data() + net.p, at, by.data(), by_points.data());
+        std::fill(pulled.begin(), pulled.end(), Real(0));
+        for (Size i = 0; i < points; ++i) {
+            std::vector<Real> point(net.p);
+            for (Size j = 0; j < net.p; ++j) point[j] = Real(rows[j]) + Real(at[i]) * rows[net.p + j];
+            const Real raw = net.outputs(values, point)[s + 1], wanted = plain(point, s) + bound(s, raw);
+            close("bounded output on a line", double(i), on_line[i * width + 1 + s], wanted, 1e-5L * (1 + std::fabs(wanted)));
+            for (Size j = 0; j < net.p; ++j)
+                pulled[j] += weight[i] * (plain.slope(point, s, j) + (within(s, raw) ? net.slope(values, point, s, j) : 0));
+        }
+        for (Size j = 0; j < net.p; ++j) close("derivative within bounds", double(j), by_points[j], pulled[j], 1e-4L * (1 + std::fabs(pulled[j])));
+    }
 }
 
 void test_calibration() {
@@ -346,7 +484,7 @@ void test_calibration() {
     const auto rough = numbers(all_outputs, 2.0f), by = numbers(2 * n);
     std::vector<double> outputs(rough.begin(), rough.end()), by_raw(by.begin(), by.end()), back(all_outputs), pair(2 * n);
     const std::vector<double> low(members * k, -1.0), per_unit(members * k, 0.3), center(2 * members, 0.2), per_spread(2 * members, 1.5);
-    const Calibration calibration{members, k, low.data(), per_unit.data(), center.data(), per_spread.data(), 0.02, 3.0, 0.75};
+    const Calibration calibration{members, k, low.data(), per_unit.data(), center.data(), per_spread.data()};
     raw_back(calibration, n, outputs.data(), by_raw.data(), back.data());
     for (Size i = 0; i < all_outputs; ++i) {
         const double step = 1e-6, here = outputs[i];
@@ -365,26 +503,19 @@ void test_calibration() {
     of_members(calibration, n, outputs.data(), apart.data());
     raw(calibration, n, outputs.data(), pair.data());
     for (Size i = 0; i < n; ++i) {
-        Real lowest = 0, total = 0, wanted[2] = {0, 0};
-        std::vector<Real> said[2], mixed;
+        Real lowest[2] = {0, 0};
         for (Size m = 0; m < members; ++m) {
             const double* own = &outputs[(m * n + i) * (1 + k)];
-            std::vector<Real> values;
-            for (Size s = 0; s < k; ++s) values.push_back((Real(own[1 + s]) + 1) * Real(0.3));
-            std::sort(values.begin(), values.end());
-            Real local = 0;  // the mean of all but the lowest and the highest, each bent from 1 - 0.02 on
-            for (Size s = 1; s + 1 < k; ++s)
-                local += values[s] > 1 - Real(0.02) ? 1 - Real(0.02) * Real(0.02) / (2 * Real(0.02) - (1 - values[s])) : values[s];
-            said[0].push_back((Real(own[0]) - Real(0.2)) * Real(1.5)), said[1].push_back((local / (k - 2) - Real(0.2)) * Real(1.5));
-            for (int head = 0; head < 2; ++head)
-                close("a member's score", double(i), apart[2 * (m * n + i) + head], said[head][m], 1e-14L * (1 + std::fabs(said[head][m])));
-            mixed.push_back(said[0][m] / 4 + said[1][m] * 3 / 4), lowest = m ? std::min(lowest, mixed[m]) : mixed[m];
+            Real local = 0;
+            for (Size s = 0; s < k; ++s) local += (Real(own[1 + s]) + 1) * Real(0.3) / k;
+            const Real scores[2] = {(Real(own[0]) - Real(0.2)) * Real(1.5), (local - Real(0.2)) * Real(1.5)};
+            for (int head = 0; head < 2; ++head) {
+                close("a member's score", double(i), apart[2 * (m * n + i) + head], scores[head], 1e-14L * (1 + std::fabs(scores[head])));
+                lowest[head] = m ? std::min(lowest[head], scores[head]) : scores[head];
+            }
         }
-        for (Size m = 0; m < members; ++m) total += std::exp(-3 * (mixed[m] - lowest));
-        for (Size m = 0; m < members; ++m)
-            for (int head = 0; head < 2; ++head) wanted[head] += std::exp(-3 * (mixed[m] - lowest)) / total * said[head][m];
         for (int head = 0; head < 2; ++head)
-            close("a raw score", double(i), pair[2 * i + head], wanted[head], 1e-13L * (1 + std::fabs(wanted[head])));
+            close("a raw score", double(i), pair[2 * i + head], lowest[head], 1e-13L * (1 + std::fabs(lowest[head])));
     }
 }
 
@@ -394,12 +525,10 @@ int main() {
     test_functions();
     test_scaling();
     test_ends();
-    test_shape();
     test_products();
     test_transpose();
-    test_density();
     test_neighbours();
-    test_mixture();
+    test_background();
     test_scorer();
     test_learner();
     test_calibration();

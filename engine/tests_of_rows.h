@@ -1,4 +1,4 @@
-// Unit tests of what happens to rows beside the networks: scaling, the ends of columns, the shaped potential.
+// Unit tests of what happens to rows beside the networks: scaling, and the ends of columns.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 
 #include "columns.h"
 #include "scaling.h"
-#include "shape.h"
 #include "testing.h"
 
 namespace {
@@ -90,49 +89,5 @@ void test_ends() {
         for (Size n : {1, 5, 70, 201}) test_ends_of<float>(p, n), test_ends_of<double>(p, n);
 }
 
-void test_shape() {
-    using namespace TARGET;
-    const Size p = 9, directions = 5, n = 8, scales = 2, points = 3;
-    const auto mean = numbers(p), map = numbers(directions * p, 0.3f), z = numbers(n * p, 2.0f);
-    const float weight[scales] = {0.5f, 2.0f}, at[points] = {0.0f, 0.5f, 1.0f}, by[points * scales] = {1.0f, 0.0f, -0.5f, 2.0f, 0.25f, 1.0f};
-    for (float rest : {0.0f, 7.0f}) {
-        const ShapedPotential shape({directions, mean.data(), map.data(), rest, weight}, p, scales);
-        const auto root = [&](const std::vector<Real>& row) {
-            Real length = 0, square = 0;
-            for (Size k = 0; k < p; ++k) length += (row[k] - mean[k]) * (row[k] - mean[k]);
-            for (Size d = 0; d < directions; ++d) {
-                Real along = 0;
-                for (Size k = 0; k < p; ++k) along += map[d * p + k] * (row[k] - mean[k]);
-                square += along * along;
-            }
-            return std::sqrt(1 + (rest > 0 ? rest * length - square : square));
-        };
-        std::vector<double> found(n * scales, 0.0), on_line(points * scales, 0.0);
-        shape.add(n, z.data(), p, found.data(), scales);
-        for (Size i = 0; i < n; ++i)
-            for (Size s = 0; s < scales; ++s) {
-                const Real wanted = -weight[s] * root(std::vector<Real>(z.begin() + i * p, z.begin() + (i + 1) * p));
-                close("shaped potential", double(i), found[i * scales + s], wanted, 1e-13L * (1 + std::fabs(wanted)));
-            }
-        std::vector<float> pulled(p);
-        shape.add_on_line(points, z.data(), z.data() + p, at, on_line.data(), scales);
-        shape.pull_on_line(points, z.data(), z.data() + p, at, by, scales, pulled.data());
-        std::vector<Real> slopes(p);
-        for (Size i = 0; i < points; ++i) {
-            std::vector<Real> point(p);
-            for (Size k = 0; k < p; ++k) point[k] = Real(z[k]) + Real(at[i]) * z[p + k];
-            for (Size s = 0; s < scales; ++s)
-                close("shaped potential on a line", double(i), on_line[i * scales + s], -weight[s] * root(point), 1e-13L * (1 + root(point)));
-            for (Size k = 0; k < p; ++k) {
-                const Real step = 1e-5L;
-                std::vector<Real> more = point, less = point;
-                more[k] += step, less[k] -= step;
-                const Real slope = (root(more) - root(less)) / (2 * step);
-                for (Size s = 0; s < scales; ++s) slopes[k] -= by[i * scales + s] * weight[s] * slope;
-            }
-        }
-        for (Size k = 0; k < p; ++k) close("slope of the shaped potential", double(k), pulled[k], slopes[k], 1e-6L * (1 + std::fabs(slopes[k])));
-    }
-}
 
 }  // namespace

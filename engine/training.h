@@ -5,6 +5,7 @@
 //     its loss's derivative by these is a chain up, followed by ordinary back-propagation, which the global loss shares.
 #pragma once
 
+#include "background.h"
 #include "batch.h"
 #include "parameters.h"
 
@@ -23,10 +24,10 @@ class Learner {
         for (auto* each : {&folded, &pulls}) *each = Buffer<float>((1 + job.potentials) * top);
         residual = Buffer<float>(job.noised * row), logits = Buffer<float>(2 * job.candidates);
         difference = Buffer<float>(padded(pairs)), by_logit = Buffer<float>(2 * job.candidates);
-        if (job.prior.count) {
-            prior = Gaussians(job.prior, job.width, job.potentials);
-            off = Buffer<float>(job.noised * row), distances = Buffer<float>((job.noised + 1) * prior.columns());
-            shares = Buffer<float>(job.noised * prior.columns());
+        if (job.background.count && job.noised) {
+            background = Background(job.background, job.width, job.potentials), panel = background.panel(job.noised);
+            by_levels = Buffer<float>(job.potentials * panel.stride), pulled = Buffer<float>(job.width * panel.stride);
+            for (Size i = 0; i < job.noised; ++i) by_levels.data()[(i % job.potentials) * panel.stride + i] = 1.0f;
         }
     }
 
@@ -120,7 +121,7 @@ class Learner {
     // Denoising score matching: its loss, its direct gradient by weights, and (in `outward`) its derivative by each φ'.
     void match_score(const Share& of, double* loss) {
         score_of_rows(of);
-        if (job.prior.count) add_prior_score(input(of) + of.compared * row, of.noised);
+        if (background) add_score_of_background(input(of) + of.compared * row, of.noised);
         loss[1] = loss_of_residuals(of.noised);
         score_backward(of);
     }
@@ -141,15 +142,14 @@ class Learner {
         }
     }
 
-    void add_prior_score(const float* z, Size noised) {
-        prior.rough_distances(noised, z, row, off.data(), distances.data());
-        shares.clear();
-        const Size columns = prior.columns();
+    void add_score_of_background(const float* z, Size noised) {
+        transpose(noised, job.width, [&](Size i) { return z + i * row; }, panel.z.data(), panel.stride);
+        pulled.clear();
+        background.look(panel);
+        background.weigh(panel, by_levels.data());
+        background.pull(panel, pulled.data());
         for (Size i = 0; i < noised; ++i)
-            prior.add_shares(distances.data() + i * columns, i % job.potentials, 1.0f, shares.data() + i * columns,
-                             distances.data() + noised * columns);
-        prior.pull(noised, shares.data(), off.data(), there.data());
-        for (Size i = 0; i < noised * row; i += WIDTH) store(residual.data() + i, load(residual.data() + i) + load(there.data() + i));
+            for (Size k = 0; k < job.width; ++k) residual.data()[i * row + k] += pulled.data()[k * panel.stride + i];
     }
 
     // Returns the loss, and replaces each residual, score + noise / η, by the loss's derivative by it.
@@ -243,8 +243,9 @@ class Learner {
     const Size row, top;                                              // floats of a row, and of the last layer, padded
     std::vector<Buffer<float>> value, slope, curve, outward, inward;  // of each layer; outward, inward: of noised rows only
     Buffer<float> here, there, residual, folded, pulls, logits, difference, by_logit;
-    Gaussians prior;
-    Buffer<float> off, distances, shares;  // of the prior
+    Background background;
+    Panel panel;
+    Buffer<float> by_levels, pulled;  // (potentials, noised padded) which level is whose, (p, noised padded) the gradient
 };
 
 }  // namespace TARGET

@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
-from scipy.special import erf, logsumexp
+from scipy.special import erf
 
 from centrality import FUSE
-from centrality.network.gaussians import LOWEST
-from centrality.network.network import SHAPE_PARTS, Network, Weights
+from centrality.network.network import Network, Weights
 
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
@@ -82,11 +81,13 @@ class Exact:
 def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:
     """(n, p) rows as the network sees them -> (members, n, 1 + k)"""
     outputs = np.stack([_member(network, member, z.astype(np.float64)) for member in range(network.members)])
-    if network.prior:
-        outputs[:, :, 1:] += _prior(network.prior, z.astype(np.float64))
-    if network.shape:
-        outputs[:, :, 1:] += _shape(network.shape, z.astype(np.longdouble))
-    return outputs
+    if not network.background:
+        return outputs
+    fine = z.astype(np.longdouble)
+    background = np.stack([_background(network.background, member, fine) for member in range(network.members)])
+    bounds = network.background["bounds"][:, None]
+    outputs[:, :, 1:] = np.clip(outputs[:, :, 1:], bounds[..., 0], bounds[..., 1]) + background[:, :, :-1]
+    return np.concatenate([outputs, background[:, :, -1:]], axis=2)
 
 
 def _member(network: Network, member: int, z: Matrix) -> Matrix:
@@ -105,23 +106,18 @@ def _member(network: Network, member: int, z: Matrix) -> Matrix:
     return np.concatenate(outputs, axis=1)
 
 
-def _prior(prior: Weights, z: Matrix) -> Matrix:
-    off, centres = z - _numbers(prior["mean"]), _numbers(prior["centres"])
-    distances = np.stack([np.square(off - centre).sum(1) for centre in centres], axis=1)  # nothing cancels
-    each = zip(_numbers(prior["level"]), _numbers(prior["precision"]), strict=True)
-    exponents = (level - 0.5 * precision * distances for level, precision in each)
-    return np.stack([logsumexp(np.maximum(one, LOWEST), axis=1) for one in exponents], axis=1)
-
-
-def _shape(shape: Weights, z: NDArray[np.longdouble]) -> Matrix:
-    """(n, p) -> (members, n, k): minus the root of one and the squared Mahalanobis distance, by its matrix."""
-    found = []
-    for mean, across, rest, weight in zip(*(shape[name] for name in SHAPE_PARTS), strict=True):
-        off, mapped = z - mean, across.astype(np.longdouble).T @ across.astype(np.longdouble)
-        matrix = rest * np.eye(len(mean)) - mapped if rest else mapped
-        square = np.maximum(np.einsum("ni,ij,nj->n", off, matrix, off), 0)
-        found.append(-np.sqrt(1 + square)[:, None] * weight)
-    return np.stack(found).astype(np.float64)
+def _background(background: Weights, member: int, z: NDArray[np.longdouble]) -> Matrix:  # (n, levels)
+    """A mixture of t-distributions by the sums of its definition."""
+    parts = {name: part[member].astype(np.longdouble) for name, part in background.items()}
+    off = z - parts["mean"][:, None]  # (C, n, p)
+    along = np.einsum("cnp,cdp->cnd", off, parts["axes"])
+    beside = np.maximum(np.square(off).sum(2) - np.square(along).sum(2), 0)
+    levels, degrees = [], parts["degrees"]
+    for precision, rest, level in zip(parts["precision"], parts["rest"], parts["level"], strict=True):
+        square = np.einsum("cnd,cd->nc", np.square(along), precision) + beside.T * rest
+        depth = 0.5 * (degrees + z.shape[1]) * np.log1p(square / degrees) if degrees else 0.5 * square
+        levels.append(np.logaddexp.reduce(level - depth, axis=1))
+    return np.stack(levels, axis=1).astype(np.float64)
 
 
 def _numbers(array: NDArray[np.float32]) -> Matrix:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from centrality.engine import FASTEST_FIRST, VARIABLE, Engine, engine
-from centrality.network.gaussians import fit_mixture
+from centrality.network.background import LOWEST, background_of
 from centrality.network.network import Layout, Network, Weights, build
 from centrality.network.scaling import Scaling
 from centrality.training.dissimilarities import compare
@@ -18,6 +18,7 @@ from centrality.training.plan import Plan, Task
 from centrality.training.rows import Rows
 
 ROWS = 60
+PARTS = ("mean", "axes", "precision", "rest", "level")  # of a background
 ETAS = (0.3, 0.5, 1.0, 2.0, 3.0)
 
 
@@ -52,13 +53,28 @@ def rows_of(width: int, n: int = ROWS, seed: int = 0) -> np.ndarray:
 
 
 @cache
-def prior_of(width: int, potentials: int) -> Weights:
-    return fit_mixture(rows_of(width, 200, seed=7), ETAS[:potentials], np.random.default_rng(0))
+def background_for(width: int, potentials: int, members: int = 1) -> Weights:
+    """Each member has groups of its own, the first one more than the others."""
+    rng, parts = np.random.default_rng(0), []
+    for member in range(members):
+        rows = rows_of(width, 200, seed=7 + member)
+        groups = [rows[start::3] + 2 * start for start in range(3 if member == 0 else 2)]
+        each = [background_of([group], ETAS[:potentials], rng, clean=False) for group in groups]
+        each += each[:1] * (3 - len(each))
+        joined = {
+            name: np.concatenate([part[name] for part in each], 1 if name in ("mean", "axes") else 2) for name in PARTS
+        }
+        if member:
+            joined["level"][:, :, -1] = LOWEST
+        bounds = np.tile(np.float32([-0.1, 0.1]), (1, potentials, 1))  # a good part of the untrained outputs is beyond
+        parts.append({**joined, "degrees": each[0]["degrees"], "bounds": bounds})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def network_of(layout: Layout, *, prior: bool = False, seed: int = 0) -> Network:
+def network_of(layout: Layout, *, background: bool = False, seed: int = 0) -> Network:
     made = build(layout, np.random.default_rng(seed))
-    return Network(layout, made.weights, prior_of(layout.width, layout.potentials) if prior else {})
+    parts = background_for(layout.width, layout.potentials, layout.members) if background else {}
+    return Network(layout, made.weights, parts)
 
 
 def gaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -74,7 +90,7 @@ def task_of(
     metric: str = "euclidean",
     scheme: int = 1,
     weight_decay: float = 0.0,
-    prior: bool = False,
+    background: bool = False,
     epochs: int | None = None,
 ) -> Task:
     """The same one each time: its generators begin anew."""
@@ -93,7 +109,7 @@ def task_of(
     X, rng = rows_of(layout.width).astype(np.float64), np.random.default_rng(1)
     rows = Rows(X, Scaling.fit(X, "none"), rng, max_values=1 << 20)
     return Task(
-        network=network_of(layout, prior=prior),
+        network=network_of(layout, background=background),
         rows=rows,
         comparison=compare(rows, METRICS[metric], None),
         plan=plan,

@@ -13,16 +13,15 @@ SHAPES = [(1, 1), (1, 5), (2, 2), (6, 1), (6, 5)]  # members, potentials
 BUILDS = ("portable", "avx2", "avx512", "neon")
 
 
-def case(members: int, k: int, n: int = 200, **changes):
+def case(members: int, k: int, n: int = 200):
     rng = np.random.default_rng(members * 10 + k)
-    plain = random_calibration(members, k, rng, **changes)
+    plain = random_calibration(members, k, rng)
     return plain, engine().Calibration(*plain.parts()), 3 * rng.normal(size=(members, n, 1 + k)), rng
 
 
 @pytest.mark.parametrize(("members", "k"), SHAPES)
-@pytest.mark.parametrize("bend", [0.0, 0.02])
-def test_members_and_raw_scores_follow_the_formulas(members, k, bend):
-    plain, ours, outputs, _ = case(members, k, bend=bend)
+def test_members_and_raw_scores_follow_the_formulas(members, k):
+    plain, ours, outputs, _ = case(members, k)
     np.testing.assert_allclose(ours.of_members(outputs), plain.of_members(outputs), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(ours.raw(outputs), plain.raw(outputs), rtol=1e-11, atol=1e-11)
 
@@ -41,18 +40,13 @@ def test_derivatives_are_those_of_finite_differences(members, k):
             np.testing.assert_allclose(found[member, :, output], slope, atol=1e-6 * (1 + np.abs(slope).max()))
 
 
-def test_a_row_that_one_member_finds_hopeless_is_as_odd_as_that_member_says_and_no_number_overflows():
+def test_of_each_head_the_member_that_finds_a_row_oddest_decides_and_no_number_overflows():
     plain, ours, outputs, _ = case(6, 1, n=3)
-    outputs[2] = -1e6
-    np.testing.assert_allclose(ours.raw(outputs), plain.of_members(outputs)[2], rtol=1e-12)
+    outputs[2, :, 0], outputs[4, :, 1] = -1e6, -1e6
+    pairs = plain.of_members(outputs)
+    np.testing.assert_allclose(ours.raw(outputs), np.stack([pairs[2, :, 0], pairs[4, :, 1]], axis=1), rtol=1e-12)
     assert np.isfinite(ours.raw(1e3 * outputs)).all()
     assert np.isfinite(ours.raw_back(1e3 * outputs, np.ones((3, 2)))).all()
-
-
-def test_without_doubt_all_members_count_alike():
-    plain, _, outputs, _ = case(6, 5)
-    alike = engine().Calibration(*plain.parts()[:5], 0.0, 0.75)
-    np.testing.assert_allclose(alike.raw(outputs), plain.of_members(outputs).mean(0), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("members", "k"), SHAPES)

@@ -7,7 +7,7 @@ from centrality.engine import engine
 from centrality.network.network import Layout
 from centrality.network.scaling import KNEE, LIMIT
 from centrality.network.scorer import EngineScorer
-from tests.engine.cases import BUILDS, network_of, prior_of
+from tests.engine.cases import BUILDS, network_of
 from tests.engine.test_odd_input import STEPS, job
 
 
@@ -30,14 +30,28 @@ def test_adams_constants_are_those_that_come_in():
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_no_gaussian_of_the_prior_is_lower_than_what_comes_in(build):
-    """Rows are so far away that half a squared distance, 1.5e30, times any precision is lower than either."""
-    layout, head = Layout(width=3, hidden=(5,), potentials=2), BUILDS[build]
-    parts, far = prior_of(3, 2), np.full((4, 3), 1e15, dtype=np.float32)
-    for lowest in (-1e20, -1e25):
-        members = [[EngineScorer(network_of(layout), head)._trunk(0, 0)]]
-        found = head.Model(members, head.Mixture(*parts.values(), lowest)).outputs(far, None)
-        np.testing.assert_allclose(found[:, :, 1:], lowest, rtol=1e-4)
+def test_a_component_counts_for_nothing_at_the_lowest_level_that_comes_in(build):
+    """The degrees of freedom and this level come in: with 4 and p = 3, one component at its mean has its own level."""
+    layout, head = Layout(width=3, hidden=(5,), potentials=1), BUILDS[build]
+    numbers = {
+        "mean": (1, 2, 3),
+        "axes": (1, 2, 3, 3),
+        "precision": (1, 2, 2, 3),
+        "rest": (1, 2, 2),
+        "level": (1, 2, 2),
+    }
+    parts = {name: np.zeros(shape, dtype=np.float32) for name, shape in numbers.items()}
+    parts["axes"][:] = np.eye(3)
+    parts["precision"][:] = 1.0
+    parts["level"][:, :, 1] = -5.0
+    bounds = np.zeros((1, 1, 2), dtype=np.float32)
+    for degrees, fall in ((0.0, -0.5), (4.0, -3.5 * np.log1p(1 / 4))):
+        freedom = np.array([degrees], dtype=np.float32)
+        for lowest, count in ((-5.0, 0.0), (-5.1, np.exp(-5.0))):
+            members = [[EngineScorer(network_of(layout), head)._trunk(0, 0)]]
+            row = np.array([[1.0, 0.0, 0.0]], dtype=np.float32)
+            found = head.Model(members, head.Background(*parts.values(), freedom, bounds, lowest)).outputs(row, None)
+            assert found[0, 0, -1] == pytest.approx(fall + np.log1p(count), abs=1e-6)
 
 
 def test_knee_and_limit_of_the_scaling_are_those_that_come_in():

@@ -25,15 +25,15 @@ pytestmark = pytest.mark.numbers
 
 HIDDEN = [(5,), (20, 33), (64, 64, 64)]
 WIDTHS = [1, 2, 17, 100]
-layouts_and_priors = pytest.mark.parametrize(
-    ("layout", "prior"),
+layouts_and_backgrounds = pytest.mark.parametrize(
+    ("layout", "background"),
     [
         pytest.param(
             Layout(width=width, hidden=hidden, shared=shared, members=members, potentials=potentials),
-            prior,
-            id=f"{'one trunk' if shared else 'two trunks'} {members} {hidden} {width} {potentials} {prior}",
+            background,
+            id=f"{'one trunk' if shared else 'two trunks'} {members} {hidden} {width} {potentials} {background}",
         )
-        for shared, members, hidden, width, potentials, prior in pairwise(
+        for shared, members, hidden, width, potentials, background in pairwise(
             [True, False], [1, 3], HIDDEN, WIDTHS, [1, 5], [False, True]
         )
     ],
@@ -43,32 +43,32 @@ layouts_and_priors = pytest.mark.parametrize(
 section 3.1); where roundings are as often up as down, by √m u of it. Weights within ±1/√m and rows of about 1 make the
 sizes' sum .4 √m, so the first layer is off by .4 m u: 2.4e-6 for 100 columns. Later ones take in at most 64 features,
 of less than 1, and shrink what comes by √3; the heads are summed in float64. So 1e-5 is four times what must be
-expected. A potential of the prior is half a squared distance times a precision, off by a few u of itself."""
+expected. A background's places along its axes are such sums too."""
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-6}
 
 
-def scorers(layout: Layout, prior: bool) -> tuple[EngineScorer, TorchScorer]:
-    network = network_of(layout, prior=prior)
+def scorers(layout: Layout, background: bool) -> tuple[EngineScorer, TorchScorer]:
+    network = network_of(layout, background=background)
     return EngineScorer(network, engine()), TorchScorer(network, "cpu")
 
 
-@layouts_and_priors
-def test_outputs_are_those_of_torch_and_of_exact_arithmetic(layout, prior):
-    ours, theirs = scorers(layout, prior)
+@layouts_and_backgrounds
+def test_outputs_are_those_of_torch_and_of_exact_arithmetic(layout, background):
+    ours, theirs = scorers(layout, background)
     for n in (1, 5, 32, 100):  # part of a tile, one, more blocks
         z = rows_of(layout.width, n, seed=3)
         found = ours(z)
-        assert found.shape == (layout.members, n, 1 + layout.potentials)
+        assert found.shape == (layout.members, n, 1 + network_of(layout, background=background).potentials)
         np.testing.assert_allclose(found, theirs(z), **CLOSE)
-        np.testing.assert_allclose(found, exact_outputs(network_of(layout, prior=prior), z), **CLOSE)
+        np.testing.assert_allclose(found, exact_outputs(network_of(layout, background=background), z), **CLOSE)
 
 
-@layouts_and_priors
-def test_outputs_along_lines_and_the_way_back_are_those_of_torch(layout, prior):
-    ours, theirs = scorers(layout, prior)
+@layouts_and_backgrounds
+def test_outputs_along_lines_and_the_way_back_are_those_of_torch(layout, background):
+    ours, theirs = scorers(layout, background)
     rng = np.random.default_rng(4)
     step, at = rows_of(layout.width, 3, seed=5), rng.random((3, 9), dtype=np.float32)
-    by = rng.normal(size=(layout.members, 3, 9, 1 + layout.potentials)).astype(np.float32)
+    by = rng.normal(size=(layout.members, 3, 9, 1 + layout.potentials + background)).astype(np.float32)
     for start in (rows_of(layout.width, 3, seed=6), rows_of(layout.width, 1, seed=6)):
         (found, back), (expected, theirs_back) = (each.along(start, step, at) for each in (ours, theirs))
         np.testing.assert_allclose(found, expected, **CLOSE)
@@ -141,18 +141,18 @@ def assert_the_same_step(layout: Layout, **settings: Any) -> None:
     assert_alike(layout, before, *learners)
 
 
-@layouts_and_priors
-def test_a_step_teaches_every_layout_what_torch_trains_it(layout, prior):
-    assert_the_same_step(layout, prior=prior)
+@layouts_and_backgrounds
+def test_a_step_teaches_every_layout_what_torch_trains_it(layout, background):
+    assert_the_same_step(layout, background=background)
 
 
 SETTINGS = ["euclidean", "manhattan", "cosine", "given"], [1, 4], [0.0, 0.1], [False, True]
 
 
-@pytest.mark.parametrize(("metric", "scheme", "weight_decay", "prior", "width"), pairwise(*SETTINGS, [1, 17]))
-def test_a_step_by_any_metric_and_scheme_is_torchs(metric, scheme, weight_decay, prior, width):
+@pytest.mark.parametrize(("metric", "scheme", "weight_decay", "background", "width"), pairwise(*SETTINGS, [1, 17]))
+def test_a_step_by_any_metric_and_scheme_is_torchs(metric, scheme, weight_decay, background, width):
     layout = Layout(width=width, hidden=(20, 33), shared=True, members=2, potentials=5)
-    assert_the_same_step(layout, metric=metric, scheme=scheme, weight_decay=weight_decay, prior=prior)
+    assert_the_same_step(layout, metric=metric, scheme=scheme, weight_decay=weight_decay, background=background)
 
 
 def batches_of(task: Task) -> list[Batches]:
@@ -161,10 +161,12 @@ def batches_of(task: Task) -> list[Batches]:
     return [every[0], next(batch for batch in every if batch.noised)]
 
 
-@pytest.mark.parametrize(("metric", "scheme", "weight_decay", "prior", "shared"), pairwise(*SETTINGS, [True, False]))
-def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, prior, shared):
+@pytest.mark.parametrize(
+    ("metric", "scheme", "weight_decay", "background", "shared"), pairwise(*SETTINGS, [True, False])
+)
+def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, background, shared):
     layout = Layout(width=17, hidden=(20, 33), shared=shared, members=2, potentials=5)
-    asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "prior": prior, "epochs": 1}
+    asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "background": background, "epochs": 1}
     for batch in batches_of(task_of(layout, **asked)):
         losses, learners, before = [], [], {}
         for task, learner in both(layout, 1.0, **asked):
@@ -210,6 +212,6 @@ def test_rows_are_scaled_as_numpy_does_it(scaling, kind):
     X[0], X[1] = 1e30, -1e30
     X = np.ascontiguousarray(X.astype(kind))
     by = Scaling.fit(X[2:], scaling)
-    ours, theirs = scorers(Layout(width=4, hidden=(5,), potentials=2), prior=False)
+    ours, theirs = scorers(Layout(width=4, hidden=(5,), potentials=2), background=False)
     np.testing.assert_allclose(ours.of_rows(X, by), ours(by.apply(X)), rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(theirs.of_rows(X, by), theirs(by.apply(X)))

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centrality.engine import engine
-from centrality.network.gaussians import LOWEST
+from centrality.network.background import LOWEST
 from centrality.network.network import Layout
 from centrality.network.scorer import EngineScorer
 from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
-from tests.engine.cases import BUILDS, network_of, prior_of
+from tests.engine.cases import BUILDS, background_for, network_of
 
 ODD = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 1e30, -1e30, 3e38, 7.5, np.float32(np.pi)]
 numbers = st.sampled_from(ODD)
@@ -41,11 +41,11 @@ def odd_array(draw: Any, *shape: int) -> np.ndarray:
 
 @settings(max_examples=75)
 @given(st.data(), layouts, st.integers(0, 100), st.booleans())
-def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, layout, n, prior):
-    scorer = EngineScorer(network_of(layout, prior=prior), engine())
+def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, layout, n, background):
+    scorer = EngineScorer(network_of(layout, background=background), engine())
     z = odd_array(data.draw, n, layout.width)
     found = scorer(z)
-    assert found.shape == (layout.members, n, 1 + layout.potentials)
+    assert found.shape == (layout.members, n, 1 + layout.potentials + background)
     usual = np.abs(z).max(1, initial=0) < 1e3
     assert np.isfinite(found[:, usual]).all()
     for i in range(min(n, 5)):
@@ -54,7 +54,7 @@ def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, lay
     s = data.draw(st.integers(0, 5))
     at = odd_array(data.draw, n, s)
     outputs, back = scorer.along(z, z, at)
-    assert outputs.shape == (layout.members, n, s, 1 + layout.potentials)
+    assert outputs.shape == (layout.members, n, s, 1 + layout.potentials + background)
     slopes = back(outputs.astype(np.float32))
     assert slopes.shape == z.shape
     if s == 0:
@@ -63,7 +63,7 @@ def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, lay
 
 def test_minus_zero_scores_as_zero_does():
     layout = Layout(width=3, hidden=(5,), potentials=2)
-    scorer = EngineScorer(network_of(layout, prior=True), engine())
+    scorer = EngineScorer(network_of(layout, background=True), engine())
     np.testing.assert_array_equal(*(scorer(np.full((2, 3), zero, dtype=np.float32)) for zero in (0.0, -0.0)))
 
 
@@ -104,7 +104,8 @@ def job(draw: Any = None, **changes: Any) -> dict[str, Any]:
         "smallest_root": SMALLEST_ROOT,
         "rates": np.full(STEPS, 1e-3, dtype=np.float32),
         "losses": np.zeros((STEPS, 2), dtype=np.float32),
-        "prior": None,
+        "background": None,
+        "member": 0,
         "heads": "both",
     } | changes
 
@@ -117,8 +118,8 @@ def test_the_job_as_it_is_works():
     assert (asked["values"] != before).mean() > 0.9  # all but the projection's bias, which no loss feels
 
 
-def mixture(width: int, potentials: int) -> object:
-    return engine().Mixture(*prior_of(width, potentials).values(), LOWEST)
+def a_background(width: int, potentials: int) -> object:
+    return engine().Background(*background_for(width, potentials).values(), LOWEST)
 
 
 def at(place: tuple[int, ...], value: float) -> Any:
@@ -176,9 +177,13 @@ MISFITS: dict[str, dict[str, Any]] = {
     "fewer rates": {"rates": lambda a: a[:-1].copy()},
     "losses of one head": {"losses": lambda a: a[:, :1].copy()},
     "losses in float64": {"losses": lambda a: a.astype(np.float64)},
-    "a wider prior": {"prior": lambda _: mixture(WIDTH + 1, POTENTIALS)},
-    "a prior of other scales": {"prior": lambda _: mixture(WIDTH, POTENTIALS + 1)},
-    "a prior that is none": {"prior": lambda _: "prior"},
+    "a wider background": {"background": lambda _: a_background(WIDTH + 1, POTENTIALS)},
+    "a background of other scales": {"background": lambda _: a_background(WIDTH, POTENTIALS + 1)},
+    "a member without a background": {
+        "background": lambda _: a_background(WIDTH, POTENTIALS),
+        "member": lambda _: 1,
+    },
+    "a background that is none": {"background": lambda _: "background"},
     "one head of a trunk for both": {"heads": lambda _: "local"},
     "heads that there are not": {"heads": lambda _: "left"},
 }
@@ -202,14 +207,6 @@ def test_a_job_without_one_of_its_parts_is_an_error():
         del asked[name]
         with pytest.raises(TypeError):
             engine().train(**asked)
-
-
-@pytest.mark.parametrize("build", BUILDS)
-def test_rows_whose_density_cannot_be_told_are_an_error(build):
-    rows, scales = np.zeros((4, 3), dtype=np.float32), np.ones(2)
-    for wrong in ((rows, rows[:, :2].copy(), scales), (rows, rows[:0], scales), (rows, rows.astype(float), scales)):
-        with pytest.raises(WRONG):
-            BUILDS[build].log_density(*wrong)
 
 
 @pytest.mark.parametrize("build", BUILDS)
@@ -242,10 +239,10 @@ def test_groups_that_cannot_be_are_an_error_and_rows_without_a_number_end(build)
 
 @settings(max_examples=75)
 @given(st.data(), st.sampled_from(["euclidean", "manhattan"]), st.booleans(), st.sampled_from([B, 1, 0]))
-def test_odd_numbers_train_to_something_and_rows_stay_as_they_are(data, metric, prior, candidates):
+def test_odd_numbers_train_to_something_and_rows_stay_as_they_are(data, metric, background, candidates):
     asked = job(data.draw, metric=metric, candidates=candidates, opponents=min(1, candidates))
-    if prior:
-        asked["prior"] = mixture(WIDTH, POTENTIALS)
+    if background:
+        asked["background"] = a_background(WIDTH, POTENTIALS)
     kept = {name: np.array(asked[name]) for name in ("rows", "vectors", "positions", "noise", "eta", "rates")}
     engine().train(**asked)
     assert (asked["losses"][:, 0] == 0).all() == (candidates == 0)
@@ -325,11 +322,11 @@ def test_rows_that_do_not_fit_are_an_error(rows):
         model.outputs(rows, None)
 
 
-@pytest.mark.parametrize("prior", [False, True])
+@pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("build", BUILDS)
-def test_derivatives_are_slopes_of_the_outputs_and_zero_where_there_are_no_points(build, prior):
+def test_derivatives_are_slopes_of_the_outputs_and_zero_where_there_are_no_points(build, background):
     layout = Layout(width=3, hidden=(8, 6), potentials=2, members=2)
-    scorer, rng = EngineScorer(network_of(layout, prior=prior), BUILDS[build]), np.random.default_rng(0)
+    scorer, rng = EngineScorer(network_of(layout, background=background), BUILDS[build]), np.random.default_rng(0)
     start, step, at_ = (rng.normal(size=shape).astype(np.float32) for shape in ((4, 3), (4, 3), (4, 5)))
     outputs, back = scorer.along(start, step, at_)
     by = rng.normal(size=outputs.shape).astype(np.float32)
@@ -341,7 +338,7 @@ def test_derivatives_are_slopes_of_the_outputs_and_zero_where_there_are_no_point
     slopes = (above - below).T / 2.0**-5
     np.testing.assert_allclose(back(by), slopes, rtol=0.01, atol=0.01 * np.abs(slopes).max())
     nowhere, back = scorer.along(start, step, at_[:, :0])
-    assert nowhere.shape == (2, 4, 0, 1 + layout.potentials)
+    assert nowhere.shape == (2, 4, 0, 1 + layout.potentials + background)
     for _ in range(3):  # memory that somebody else has written to
         np.testing.assert_array_equal(back(nowhere.astype(np.float32)), np.zeros((4, 3)))
 

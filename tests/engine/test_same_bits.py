@@ -59,13 +59,13 @@ def test_threads_change_no_bit_of_scores(monkeypatch, threads, kind):
     np.testing.assert_array_equal(model.raw(Q)[-300:], expected)
 
 
-@pytest.mark.parametrize(("layout", "prior"), CASES)
-def test_every_build_gives_the_same_bits(layout, prior):
-    network = network_of(layout, prior=prior)
+@pytest.mark.parametrize(("layout", "background"), CASES)
+def test_every_build_gives_the_same_bits(layout, background):
+    network = network_of(layout, background=background)
     rng = np.random.default_rng(0)
     z = rows_of(layout.width, 107) * rng.choice([1e-30, 1e-3, 1, 30, 1e6, 1e15], size=(107, 1)).astype(np.float32)
     lines = rows_of(layout.width, 4), rows_of(layout.width, 4, seed=1), rng.random((4, 7), dtype=np.float32)
-    by = rng.normal(size=(layout.members, 4, 7, 1 + layout.potentials)).astype(np.float32)
+    by = rng.normal(size=(layout.members, 4, 7, 1 + network.potentials)).astype(np.float32)
     found = []
     for build in BUILDS.values():
         scorer = EngineScorer(network, build)
@@ -74,12 +74,12 @@ def test_every_build_gives_the_same_bits(layout, prior):
     assert all(each == found[0] for each in found)
 
 
-@pytest.mark.parametrize(("layout", "prior"), CASES)
+@pytest.mark.parametrize(("layout", "background"), CASES)
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "given"])
-def test_every_build_learns_the_same_bits_in_some_steps(layout, prior, metric):
+def test_every_build_learns_the_same_bits_in_some_steps(layout, background, metric):
     found = []
     for build in BUILDS.values():
-        task = task_of(layout, prior=prior, metric=metric)
+        task = task_of(layout, background=background, metric=metric)
         learner = EngineLearner(task, build, balance=0.5)
         losses = learner.take_steps(BatchSampler(task).draw(5), np.full(5, 0.01), lambda _: None)
         found.append([part.tobytes() for part in (learner._values, learner._mean, learner._square, losses)])

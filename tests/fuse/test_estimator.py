@@ -187,7 +187,7 @@ def test_losses_fall_and_the_history_says_so(fitted):
     history = fitted.history_
     assert len(history["step"]) == len(history["global"]) == len(history["local"])
     assert history["step"][0] == 1
-    assert history["step"][-1] == 400  # of each network, where rows are few
+    assert history["step"][-1] == 200  # of each network, where rows are few
     assert history["global"][0] == pytest.approx(np.log(2), abs=0.1)  # a coin toss, but for rows far off the data
     assert history["global"][-1] < 0.62
     assert np.mean(history["local"][-10:]) < 0.5  # a score of zero, which knows nothing, costs one half

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from scipy.special import logsumexp
+from scipy.stats import multivariate_normal, multivariate_t, special_ortho_group
 
 from centrality.network import formulas
 from centrality.scores.mixing import squeezed
@@ -17,28 +17,46 @@ def tensors(**arrays):
     return SimpleNamespace(**{name: torch.as_tensor(value) for name, value in arrays.items()})
 
 
-def test_a_mixture_is_the_log_of_a_weighted_sum_of_gaussians():
-    z, mean, centres = RNG.normal(size=(7, 3)), RNG.normal(size=3), RNG.normal(size=(4, 3))
-    level, precision = RNG.normal(size=(2, 4)), RNG.uniform(0.5, 2, size=(2, 4))  # of two noise scales
-    prior = tensors(mean=mean, centres=centres, level=level, precision=precision)
-    square = np.square(z[:, None] - mean - centres).sum(2)
-    for scale, found in enumerate(formulas.mixture(prior, torch.as_tensor(z))):
-        expected = logsumexp(level[scale] - 0.5 * precision[scale] * square, axis=1)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+@pytest.mark.parametrize("degrees", [4.0, 0.0])
+def test_a_background_is_the_log_of_a_sum_of_densities(degrees):
+    """Components along all axes have the densities of scipy, up to a constant; the last has one axis and a rest."""
+    z, mean, axes = (
+        RNG.normal(size=(7, 3)),
+        RNG.normal(size=(2, 3)),
+        np.stack([special_ortho_group.rvs(3, random_state=0)] * 2),
+    )
+    level, precision = RNG.normal(size=(1, 2)), RNG.uniform(0.5, 2, size=(1, 2, 3))
+    member = tensors(mean=mean, axes=axes, precision=precision, rest=np.zeros((1, 2)), level=level)
+    member.degrees = degrees
+    logs = []
+    for c in (0, 1):
+        covariance = axes[c].T @ np.diag(1 / precision[0, c]) @ axes[c]
+        law = multivariate_t(mean[c], covariance, df=degrees) if degrees else multivariate_normal(mean[c], covariance)
+        logs.append(level[0, c] + law.logpdf(z) - law.logpdf(mean[c]))
+    (found,) = formulas.background(member, torch.as_tensor(z))
+    np.testing.assert_allclose(found, np.logaddexp(*logs), atol=1e-12)
 
 
-def test_a_shape_with_the_identity_for_its_map_falls_with_the_distance_to_its_mean():
-    z, mean = RNG.normal(size=(5, 2)), np.array([[1.0, -2.0]])
-    shape = tensors(mean=mean, map=np.eye(2)[None], rest=np.zeros(1), weight=np.array([[1.0, 3.0]]))
-    fall = -np.sqrt(1 + np.square(z - mean).sum(1))
-    np.testing.assert_allclose(formulas.shaped(shape, torch.as_tensor(z))[0], fall[:, None] * [1, 3], atol=1e-12)
+def test_what_the_axes_leave_out_counts_by_the_rest():
+    """The axis is the first direction: 3² counts by its precision, 4² by the rest: 2 · 9 + 3 · 16 = 66."""
+    member = tensors(
+        mean=np.zeros((1, 2)),
+        axes=np.array([[[1.0, 0.0]]]),
+        precision=np.array([[[2.0]]]),
+        rest=np.array([[3.0]]),
+        level=np.zeros((1, 1)),
+    )
+    member.degrees = 0.0
+    (found,) = formulas.background(member, torch.tensor([[3.0, 4.0]], dtype=torch.float64))
+    assert found.item() == pytest.approx(-33)
 
 
-def test_what_a_map_leaves_out_counts_by_the_rest():
-    """The map keeps only the first direction; of the others, each counts with factor `rest`."""
-    z = np.array([[3.0, 4.0]])  # rest |z|² - |Mz|² = 2 · 25 - 1 · 9 = 41 for M = (1, 0)
-    shape = tensors(mean=np.zeros((1, 2)), map=np.array([[[1.0, 0.0]]]), rest=np.array([2.0]), weight=np.ones((1, 1)))
-    assert formulas.shaped(shape, torch.as_tensor(z)).item() == pytest.approx(-np.sqrt(42))
+def test_what_a_network_adds_has_bounds_and_no_slope_beyond_them():
+    added = torch.tensor([[-3.0, 0.5], [0.0, 9.0]], requires_grad=True)
+    found = formulas.bounded(torch.tensor([[-1.0, 1.0], [0.0, 2.0]]), added)
+    found.sum().backward()
+    np.testing.assert_array_equal(found.detach(), [[-1.0, 0.5], [0.0, 2.0]])
+    np.testing.assert_array_equal(added.grad, [[0.0, 1.0], [1.0, 0.0]])
 
 
 @pytest.mark.parametrize("local_weight", [None, 0.5])

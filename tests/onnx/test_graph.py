@@ -65,11 +65,12 @@ def test_unscaled_rows_far_from_zero_agree_as_far_as_float32_lets_them(tmp_path)
 
 
 @pytest.mark.numbers
-def test_the_prior_of_clean_rows_goes_along(tmp_path):
+@pytest.mark.parametrize("novelty", [False, True])
+def test_the_background_goes_along(tmp_path, novelty):
+    """Of 150 columns, 64 axes and a rest."""
     rows = RNG.normal(size=(300, 150)) * np.linspace(1, 3, 150)
-    model = quick(novelty=True).fit(rows)
-    centres = model.fitted_.network.prior["centres"]
-    assert 85 <= len(centres) <= 95  # one for three rows of the nine tenths learned from
+    model = quick(novelty=novelty).fit(rows)
+    assert model.fitted_.network.background["rest"].min() > 0
     scorer = exported(model, tmp_path)
     for Q in (new(rows), 100 * rows, rows + 1e6):
         assert_same_scores(scorer.heads(Q), model.heads(Q))

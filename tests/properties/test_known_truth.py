@@ -32,6 +32,28 @@ def test_a_cell_off_the_support_makes_a_row_less_central_than_nineteen_in_twenty
         assert np.mean(model.centrality(wild) < bound) >= 0.95, times
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "p"),
+    [
+        ("90% zeros", 20),
+        ("log-normal, sigma 3", 20),
+        ("pareto(.5)", 20),
+        ("cauchy", 5),
+        ("log-normal, sigma 3", 5),
+    ],
+)
+def test_no_wild_cell_is_dense(kind, p):
+    """At t = 1 the network adds to the background; far from the rows it knows nothing, and must not outweigh it.
+
+    Three times the largest cell below zero, and a thousand and a million times to either side, are off the support of
+    each of these columns, but for Cauchy's, of which one cell in a million is as large as a thousand times another.
+    """
+    aucs = {cell: at_dial[2, 0] for cell, at_dial in wild_cells(COLUMNS[kind], p, 0).items()}
+    far = {cell: auc for cell, auc in aucs.items() if cell[0] > 3}
+    assert min(far.values()) > 0.985, aucs
+
+
 def test_other_units_and_another_origin_change_no_order():
     X = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 5.0, 0.2]
     before, after = fitted(X), fitted(X * 1000 - 7)

@@ -59,10 +59,7 @@ def found_rows(path, rows: np.ndarray) -> list[str]:
 
 def ways_to_write(model: FUSE, rows: np.ndarray) -> dict[str, np.ndarray]:
     scaled = model.fitted_.scaling.scaled(rows)
-    ways = {"in the user's units": rows, "scaled": scaled}
-    if model.fitted_.network.prior:
-        ways["as seen from the prior's mean"] = scaled - model.fitted_.network.prior["mean"]
-    return ways
+    return {"in the user's units": rows, "scaled": scaled}
 
 
 def test_the_search_would_find_a_row(tmp_path):
@@ -99,10 +96,10 @@ def test_no_record_of_a_table_of_categories_stands_in_the_file(tmp_path, novelty
 
 
 @pytest.mark.parametrize(("n", "p"), [(300, 7), (90, 30), (60, 2), (11, 3)])
-def test_typical_points_and_centres_of_clean_rows_are_no_rows(n, p):
-    """Each is a mean of five rows or more, where there are as many: tests/network/test_gaussians.py."""
+def test_typical_points_and_means_of_the_background_are_no_rows(n, p):
+    """Each is a mean of five rows or more, where there are as many."""
     rows = np.random.default_rng(1).normal(size=(n, p))
     model = quick(max_steps=5, novelty=True).fit(rows)
-    scaled, prior = model.fitted_.scaling.scaled(rows), model.fitted_.network.prior
-    for points, among in ((prior["centres"] + prior["mean"], scaled), (model.fitted_.typical, rows)):
+    scaled, background = model.fitted_.scaling.scaled(rows), model.fitted_.network.background
+    for points, among in ((background["mean"].reshape(-1, p), scaled), (model.fitted_.typical, rows)):
         assert (cKDTree(among).query(points)[0] > 1e-3).all()

@@ -48,28 +48,35 @@ def test_a_row_that_both_heads_find_at_least_as_central_is_so(mixing, t, heads, 
     assert (blend(higher, t, mixing) >= blend(heads, t, mixing) * (1 - 1e-9)).all()
 
 
-def test_soft_heads_are_mixed_in_units_of_the_upper_half_where_the_local_one_counts_three_times():
-    # Units -1 and -3 squeeze to 1/4 and 1/8; at t = 1/2 their mixture is (-1 - 3 * 3) / 4 = -2.5, which is 1/7.
-    np.testing.assert_allclose(blend(np.array([[1 / 4, 1 / 8]]), 0.5), [1 / 7])
-    # And of clean rows nine times: (-1 - 9 * 3) / 10 = -2.8.
-    np.testing.assert_allclose(blend(np.array([[1 / 4, 1 / 8]]), 0.5, SOFT_IF_CLEAN), [0.5 / 3.8])
+@pytest.mark.parametrize("mixing", [SOFT, SOFT_IF_CLEAN])
+def test_soft_heads_are_mixed_in_units_of_the_upper_half_where_the_local_one_counts_nine_times(mixing):
+    # Units -1 and -3 squeeze to 1/4 and 1/8; at t = 1/2 their mixture is (-1 - 9 * 3) / 10 = -2.8.
+    np.testing.assert_allclose(blend(np.array([[1 / 4, 1 / 8]]), 0.5, mixing), [0.5 / 3.8])
+
+
+@given(t=dial)
+def test_the_mixture_is_the_papers_of_head_scores_in_its_own_unit(t):
+    units = np.array([[-2.0, -1.5], [0.5, 0.25], [0.0, 1.0]])
+    global_score, local_score = units[:, 0], 9 * units[:, 1]
+    expected = ((1 - t) * global_score + t * local_score) / ((1 - t) * 1 + t * 9)
+    np.testing.assert_allclose(SOFT_IF_CLEAN.mixed(units, t), expected, atol=1e-12)
 
 
 def test_units_are_mixed_as_they_are_where_nothing_is_vetoed():
     units = np.array([[-9.0, -8.5], [2.0, -3.0]])
-    # At t = 1/2 the local unit counts three times: (-9 - 3 * 8.5) / 4 and (2 - 3 * 3) / 4.
-    np.testing.assert_allclose(SOFT.mixed(units, 0.5), [-8.625, -1.75])
-    np.testing.assert_allclose(SOFT.mixed(units, [0, 0.5, 1]), [[-9, -8.625, -8.5], [2, -1.75, -3]])
-    np.testing.assert_allclose(SOFT.centrality(units, 0.5), [0.5 / 9.625, 0.5 / 2.75])
+    # At t = 1/2 the local unit counts nine times: (-9 - 9 * 8.5) / 10 and (2 - 9 * 3) / 10.
+    np.testing.assert_allclose(SOFT.mixed(units, 0.5), [-8.55, -2.5])
+    np.testing.assert_allclose(SOFT.mixed(units, [0, 0.5, 1]), [[-9, -8.55, -8.5], [2, -2.5, -3]])
+    np.testing.assert_allclose(SOFT.centrality(units, 0.5), [0.5 / 9.55, 0.5 / 3.5])
 
 
 def test_the_global_head_vetoes_a_far_group_however_dense_unless_the_local_one_is_asked_alone():
     far_but_dense = np.array([[-9.0, 1.0]])
-    # At t = 1/2 at most one unit above -9: (-9 - 3 * 8) / 4 = -8.25. At t = 3/4 two: (-9 - 9 * 7) / 10.
-    np.testing.assert_allclose(SOFT.mixed(far_but_dense, [0.0, 0.5, 0.75, 1.0]), [[-9, -8.25, -7.2, 1.0]])
+    # At t = 1/2 at most one unit above -9: (-9 - 9 * 8) / 10 = -8.1. At t = 3/4 two: (-9 - 27 * 7) / 28.
+    np.testing.assert_allclose(SOFT.mixed(far_but_dense, [0.0, 0.5, 0.75, 1.0]), [[-9, -8.1, -198 / 28, 1.0]])
     assert SOFT.mixed(far_but_dense, 0.5) == SOFT.mixed(far_but_dense, [0.5])[:, 0]
     assert SOFT_IF_CLEAN.mixed(far_but_dense, 0.5) == pytest.approx(0)  # (-9 + 9 * 1) / 10
-    np.testing.assert_allclose(blend(squeezed(far_but_dense), 0.5), [0.5 / 9.25])
+    np.testing.assert_allclose(blend(squeezed(far_but_dense), 0.5), [0.5 / 9.1])
 
 
 @pytest.mark.parametrize("mixing", KINDS)

@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, Chain
 from centrality.representations import Table
-from centrality.scores.calibration import BEND
 from centrality.scores.mixing import ALLOWANCE, squeezed
 from centrality.torch.module import Centrality
 from tests.conftest import quick
@@ -56,15 +54,11 @@ def expected_units(model: FUSE, rows: np.ndarray) -> np.ndarray:
     logit, local = outputs[:, :, 0], outputs[:, :, 1:]
     if (members, width) != (1, 2):
         low, high = calibration.potentials[:, None, :, 0], calibration.potentials[:, None, :, 1]
-        local = np.sort((local - low) / (high - low), axis=2)
-        local = local[:, :, 1:-1] if width > 3 else local
-        local = np.where(local > 1 - BEND, 1 - BEND**2 / (2 * BEND - (1 - local.clip(1 - BEND))), local)
+        local = (local - low) / (high - low)
     limits = getattr(calibration, "members", np.broadcast_to([0.0, 1.0], (members, 2, 2)))
     pairs = np.stack([logit, local.mean(2)], axis=2)
     pairs = (pairs - limits[:, None, :, 0]) / (limits[:, None, :, 1] - limits[:, None, :, 0])
-    share = calibration.mixing.share(0.5)
-    weights = softmax(-getattr(calibration, "doubt", 0.0) * (pairs @ [1 - share, share]), axis=0)
-    g, l = ((weights * each).sum(0) for each in np.moveaxis(pairs, 2, 0))  # noqa: E741
+    g, l = pairs.min(0).T  # noqa: E741
     if calibration.kind == "clip":
         low, high = calibration.ends[1]
         return np.column_stack([1 / (1 + np.exp(-g)), np.clip((l - low) / (high - low), 0, 1)])
@@ -141,18 +135,14 @@ def test_it_is_saved_as_any_module_is(blob, tmp_path):
     torch.testing.assert_close(other.heads(rows), first.heads(rows))
 
 
-def test_members_count_alike_without_doubt_and_with_much_of_it_the_most_doubtful_one_decides(blob):
+def test_of_each_head_the_lowest_member_decides(blob):
     fitted = quick(ensemble=3, noise_scale=1.0).fit(blob).fitted_
     module = Centrality(fitted.network, fitted.scaling, fitted.calibration, t=0.5)
     outputs = module.outputs(torch.from_numpy(blob))
     each = torch.stack([_alone(module, member).raw(outputs[[member] * 3]) for member in range(3)])
-    module.doubt = 0.0
-    torch.testing.assert_close(module.raw(outputs), each.mean(0))
-    module.doubt = 1e9
-    share = module.mixing.share(0.5)
-    lowest = (each @ torch.tensor([1 - share, share], dtype=torch.float64)).argmin(0)
-    assert lowest.unique().numel() == 3  # so that each of them decides somewhere
-    torch.testing.assert_close(module.raw(outputs), each[lowest, torch.arange(len(blob))])
+    lowest, which = each.min(0)
+    assert all(which[:, head].unique().numel() == 3 for head in (0, 1))  # so that each of them decides somewhere
+    torch.testing.assert_close(module.raw(outputs), lowest)
 
 
 def _alone(module: Centrality, member: int) -> Centrality:

@@ -36,10 +36,10 @@ def test_heads_share_an_encoder_or_have_one_each(shared, trunks):
     torch.testing.assert_close(out[:, :, 1:], network.potentials(z))
 
 
-@pytest.mark.parametrize("prior", [False, True])
+@pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("shared", [True, False])
-def test_to_score_they_give_what_exact_arithmetic_gives(shared, prior):
-    network = network_of(Layout(width=3, hidden=(8, 6), shared=shared, members=3, potentials=5), prior=prior)
+def test_to_score_they_give_what_exact_arithmetic_gives(shared, background):
+    network = network_of(Layout(width=3, hidden=(8, 6), shared=shared, members=3, potentials=5), background=background)
     z = rows(40)
     found = to_score(network, "cpu")(z)
     assert found.dtype == torch.float64

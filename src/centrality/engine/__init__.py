@@ -51,11 +51,11 @@ class EngineCalibration(Protocol):
 class Engine(Protocol):
     """Describe one build of the engine; engine/module.cpp documents the arguments of its functions."""
 
-    def Model(self, members: object, prior: object | None, shapes: object = ()) -> EngineModel:  # noqa: N802
+    def Model(self, members: object, background: object | None) -> EngineModel:  # noqa: N802
         """Pack a network."""
 
-    def Mixture(self, *parts: object) -> object:  # noqa: N802
-        """Hold the prior of clean rows."""
+    def Background(self, *parts: object) -> object:  # noqa: N802
+        """Hold the background that potentials start from."""
 
     def Scaling(self, *parts: object) -> object:  # noqa: N802
         """Hold how columns are scaled."""
@@ -74,9 +74,6 @@ class Engine(Protocol):
 
     def ends(self, rows: NDArray[Any]) -> Doubles:
         """Return each column's least and greatest value; both NaN if it holds a NaN or an infinity."""  # (2, p)
-
-    def log_density(self, rows: Floats, seen: Floats, scales: Doubles) -> Doubles:
-        """Return log Σ exp(-½ d² / η²) over each row's distances d to the seen ones, for each scale η."""  # (n, k)
 
     def neighbour_distances(self, rows: Floats, order: int) -> Doubles:
         """Return the distance of each row to its neighbour of this order among the others, the nearest being 1."""

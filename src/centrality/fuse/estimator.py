@@ -29,14 +29,14 @@ from centrality.model.fitted import Fitted, History, joined
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
 from centrality.model.remembered_rows import RememberedRows
+from centrality.model.scorers import scorer_for
+from centrality.network.background import bounds_of
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import FirstPass, with_ends
 from centrality.network.folds import Split, Units, among, split, split_few, split_off_holdout
-from centrality.network.levels import closed
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
-from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.mixing import one_t
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from centrality.fuse.paper import PaperFUSE
 
+BOUNDS_ROWS = 20_000  # rows that bound what the networks add to their backgrounds
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 
 
@@ -61,9 +62,10 @@ class FUSE(CentralityModel):
     The dial t says what is meant: at t = 0 a row is typical if it is close to everything, at t = 1 if there are many
     rows like it. One fit answers for every t, and scoring does not need the training rows.
 
-    Two networks' outputs are mixed by t. The global head learns by comparisons: which of two rows is nearer to a random
-    third one? The local head learns a smoothed log-density of the rows, by removing noise from them (denoising score
-    matching). The name stands for Fused Unified centrality Score Estimation.
+    Two networks' outputs are mixed by t. The global head learns by comparisons: which of two rows is nearer to a
+    random third one? The local head learns a smoothed log-density of the rows, by removing noise from them
+    (denoising score matching), starting from a background: a mixture of a few groups of rows with shrunk
+    covariances. The name stands for Fused Unified centrality Score Estimation.
 
     Parameters
     ----------
@@ -73,8 +75,9 @@ class FUSE(CentralityModel):
         "euclidean", "manhattan", "cosine", or a function of two batches of rows, (n, p) and (m, p), that gives their
         (n, m) dissimilarities. The first two compare scaled rows, the others rows as given.
     novelty : bool, default=False
-        The training rows are clean: they are learned for longer, starting from a mixture of Gaussians around up to 512
-        centres of them. Otherwise they may hold outliers.
+        The training rows are clean: they are learned for longer, and the background is of up to 64 Gaussians, each with
+        1% of the rows at least. Otherwise rows may hold outliers: it is of up to 16 t-distributions, which far rows
+        hardly move, each with 5% of the rows at least.
     given : str, int, or a sequence of either, default=None
         Names or positions of the columns that are the context: a row is then typical or odd for its kind, among rows of
         a like context, and its context alone makes no row odd. In a `Chain`, of the raw columns.
@@ -91,13 +94,13 @@ class FUSE(CentralityModel):
     Other Parameters
     ----------------
     ensemble : int or "auto", default="auto"
-        How many networks to train side by side, each on another half of the rows; a score is their mean, where a
-        network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 4 where rows are few
-        (below 3000, or 30 a column), or 6 with `given`; else 1, which leaves a tenth of them out.
+        How many networks to train side by side, each on another half of the rows; of each head, the network that finds
+        the row oddest decides; `standard_error` is how they differ. "auto" is 4 where rows are few (below 3000, or 30 a
+        column), or 6 with `given`; else 1, which leaves a tenth of them out.
     noise_scale : float, list of float or "auto", default="auto"
         The paper's η, in units of the scaled rows: a number; a list, for one potential per scale, rescaled and
-        averaged; or "auto", a ladder of 1/4, 1/2, 1, 2 and 3 times the spacing of the rows, which is the median
-        distance to the 10th neighbour over √p.
+        averaged; or "auto", the spacing of the rows, which is the median distance to the 10th neighbour over √p, or
+        five scales with `given`.
     scaling : str, default="auto"
         "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values cannot
         stretch, and bends them like a logarithm beyond ten of these; columns of like scale (within a factor of five)
@@ -108,7 +111,7 @@ class FUSE(CentralityModel):
     encoder : torch.nn.Module or None, default=None
         A module from (n, p) to (n, q), in place of the above. It is copied, not changed.
     max_steps : int or None, default=None
-        The budget of training steps. None means 500, 400 for each network of an ensemble, 1000 with `novelty`, whatever
+        The budget of training steps. None means 250, 200 for each network of an ensemble, 1000 with `novelty`, whatever
         the number of rows.
     device : str, default="auto"
         "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
@@ -249,8 +252,7 @@ class FUSE(CentralityModel):
         network = settings.untrained(rows, plan, members, rng, np.random.default_rng(seed + 1))
         task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
         network, history = train(task)
-        if context is None:
-            network = self._completed(network, rows, plan, rng)
+        network = _bounded(network, rows, plan, device)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted, columns)
 
@@ -266,18 +268,11 @@ class FUSE(CentralityModel):
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether made rows are compared too, which needs comparisons of scaled rows.
 
-        The paper makes none, and with `novelty` the prior says what lies off the data (measured: made rows cost .03 of
-        average precision there).
+        The paper makes none, and with `novelty` the background says what lies off the data (measured: made rows cost
+        .03 of average precision there).
         """
         unlike = self._settings().by_paper or self.novelty or dissimilarity is not None
         return not unlike and self.metric in ("euclidean", "manhattan")
-
-    def _completed(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
-        """Set the levels and the shape of the potentials by the rows left out; the paper leaves them to chance."""
-        if plan.left_out is None or not network.layout.standard:
-            return network
-        about = rows.z, plan.noise_scales, [rows.without(folds) for folds in plan.left_out], rng
-        return shaped(closed(network, *about), *about)
 
     def _finish_fit(
         self,
@@ -370,6 +365,7 @@ class FUSE(CentralityModel):
             device=before.device,
         )
         network, went_on = train(task)
+        network = _bounded(network, rows, plan, before.device)
         return network, joined(before.history, went_on)
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
@@ -404,3 +400,17 @@ class FUSE(CentralityModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _bounded(network: Network, rows: Rows, plan: Plan, device: str) -> Network:
+    """Return the network with bounds of what it adds to its background, set by rows held that it has not learned."""
+    if not network.background:
+        return network
+    some = np.linspace(0, len(rows) - 1, min(len(rows), BOUNDS_ROWS)).astype(np.intp)
+    added = scorer_for(replace(network, background={}), device)(rows.z[some])[:, :, 1:]
+    counts = np.ones(added.shape[:2], dtype=bool)
+    for member in range(network.members):
+        unseen = ~np.isin(some, rows.without(plan.left_out_by(member)))
+        if unseen.any():  # none are where rows held are a sample, of which none is left out
+            counts[member] = unseen
+    return replace(network, background={**network.background, "bounds": bounds_of(added, counts)})

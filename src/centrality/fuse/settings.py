@@ -8,10 +8,9 @@ import numpy as np
 from centrality._checks import whole_number, widths
 from centrality._estimator import CheckedRows, share_of_outliers
 from centrality._optional import optional
+from centrality.network.background import background_of
 from centrality.network.folds import LEFT_OUT, Split, Units, split
-from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, build
-from centrality.network.resolution import refined
 from centrality.training.plan import OURS, Plan
 from centrality.training.rows import Rows, held_at_once
 
@@ -55,7 +54,7 @@ class Settings(dict[str, Any]):
         return MEMBERS if self["given"] is None else MEMBERS_GIVEN
 
     def split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
-        """Choose the rows that each network leaves out: different ones, unless they share a prior or sample rows."""
+        """Choose the rows that each network leaves out: different ones, unless they share a background or sample."""
         members = self.members(*X.shape)
         if self.by_paper:
             return None  # the paper's schedule learns from all rows
@@ -85,19 +84,18 @@ class Settings(dict[str, Any]):
     def untrained(
         self, rows: Rows, plan: Plan, members: int, rng: np.random.Generator, start: np.random.Generator
     ) -> Network:
-        """Return the networks before training: `start` draws their weights, and `rng` what else they start from.
+        """Return the networks before training: `start` draws their weights, and `rng` fits the background below them.
 
-        That is a prior where rows are clean, and steeper features where columns are few; the paper has neither, and a
-        prior would find contexts odd by themselves.
+        The paper has no background, and one would find contexts odd by themselves.
         """
         layout = self.layout(rows.width, len(plan.noise_scales), members)
         network = build(layout, start) if layout.standard else _around_encoder(layout, start)
-        if self.by_paper or self["given"] is not None:
+        if self.by_paper or self["given"] is not None or not layout.standard:
             return network
-        if self["novelty"]:
-            learned = rows.without(plan.left_out_by(0))
-            return replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
-        return refined(network, rows.z, start) if layout.standard else network
+        of_folds = {folds: rows.z[rows.without(folds)] for folds in map(plan.left_out_by, range(members))}
+        learned = [of_folds[plan.left_out_by(member)] for member in range(members)]
+        background = background_of(learned, plan.noise_scales, rng, clean=self["novelty"])
+        return replace(network, background=background)
 
 
 def _around_encoder(layout: Layout, rng: np.random.Generator) -> Network:

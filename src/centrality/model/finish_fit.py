@@ -22,12 +22,12 @@ from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import NetworkScorer
-from centrality.scores.calibration import Calibration
+from centrality.scores.calibration import Calibration, Outputs
 from centrality.scores.conformal import Inliers, evenly_spaced, outliers_apart
 from centrality.scores.drift import TrainingScores
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.examine import examine
-from centrality.scores.mixing import SOFT_GIVEN, Mixing
+from centrality.scores.mixing import SOFT, Mixing
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
@@ -173,7 +173,7 @@ def _kinds(
     context = trained.context
     assert context is not None
     things = [levels.columns for levels in context.levels]
-    usual = ~outliers_apart(units, SOFT_GIVEN)
+    usual = ~outliers_apart(units, SOFT)
     kinds, as_new = Kinds.fit(dense(X[rows[usual]]), units[usual], context.given, things, seed=len(rows))
     moved = kinds(units, dense(X[rows]))
     moved[usual] = as_new
@@ -293,8 +293,11 @@ def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
     if not fitted.halves:
         return 0.0
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
-    alike = replace(fitted.calibration, doubt=0.0)  # members count equally, even if trained on the row
-    both = (alike, fitted.calibration)
-    raw = in_blocks(fitted.scorer, fitted.scaling, some, lambda outputs: np.stack([of.raw(outputs) for of in both], 1))
-    local = [of.units(raw[:, place])[:, 1] for place, of in enumerate(both)]
-    return float(np.median(local[0] - local[1]))
+    calibration = fitted.calibration
+
+    def mean_and_lowest(outputs: Outputs) -> Matrix:  # (n, 2, 2)
+        return np.stack([calibration.of_members(outputs).mean(0), calibration.raw(outputs)], axis=1)
+
+    raw = in_blocks(fitted.scorer, fitted.scaling, some, mean_and_lowest)
+    by_mean, by_lowest = (calibration.units(raw[:, place])[:, 1] for place in (0, 1))
+    return float(np.median(by_mean - by_lowest))

@@ -10,7 +10,6 @@ from centrality.scores.calibration import checked_calibration
 # sums over a layer overflow float32.
 LARGEST_WEIGHT = 1e9
 HEAVIEST_LOCAL = 1e6  # times as much as the global head
-MOST_DOUBT = 1e3  # three hundred times what a fit sets
 LARGEST_SHIFT = 1e9  # by which marks move a score; the lower half of the training rows is some units wide
 
 
@@ -30,7 +29,6 @@ def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
         ("rows_seen", 0, np.inf),
         ("training_rows", 1, np.inf),
         ("rows_of_columns", 1, np.inf),
-        ("doubt", 0, MOST_DOUBT),
     ):
         value = header.get(name)
         _require(value is None or _is_number(value, low, high), name, value)
@@ -51,7 +49,13 @@ def _require_mixing(mixing: object, calibration: str) -> None:
 
 def _require_weights(arrays: Arrays) -> None:
     for name, weight in arrays.items():
-        if name.startswith("network.") and weight.dtype.kind == "f" and weight.size:
+        # A background's precisions are as large as variances are small: `restore` checks them.
+        if (
+            name.startswith("network.")
+            and not name.startswith("network.background.")
+            and weight.dtype.kind == "f"
+            and weight.size
+        ):
             size = float(np.abs(weight).max())
             if np.isfinite(size) and size > LARGEST_WEIGHT:  # values that are not finite are reported elsewhere
                 raise InputError(f"{name} must hold numbers up to {LARGEST_WEIGHT:g}, got {size:g}.")

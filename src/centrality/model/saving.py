@@ -61,7 +61,6 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "features": fitted.width,
         "members": fitted.network.members,
         "mixing": asdict(fitted.calibration.mixing),
-        "doubt": fitted.calibration.doubt,
         "halves": fitted.halves,
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
@@ -148,7 +147,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         scaling=_scaling(own, p) if context is None else Scaling.none(p),
         context=context,
         kinds=None if context is None else _kinds(own.under(CONTEXT + KINDS), context),
-        calibration=_calibration(header, own.under("calibration."), calibration, layout),
+        calibration=_calibration(header, own.under("calibration."), calibration, network),
         noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
@@ -178,11 +177,11 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     return network
 
 
-def _calibration(header: Header, own: _Section, kind: str, layout: Layout) -> Calibration:
+def _calibration(header: Header, own: _Section, kind: str, network: Network) -> Calibration:
     pair = (2, 2)
-    shapes = ((layout.members, layout.potentials, 2), (layout.members, *pair), pair, pair)
+    shapes = ((network.members, network.potentials, 2), (network.members, *pair), pair, pair)
     quantiles = {name: own.numbers(name, shape) for name, shape in zip(QUANTILES, shapes, strict=True)}
-    return Calibration(kind, doubt=float(header["doubt"]), **quantiles, mixing=Mixing(**header["mixing"]))
+    return Calibration(kind, **quantiles, mixing=Mixing(**header["mixing"]))
 
 
 def _inliers(header: Header, own: _Section) -> Inliers | None:

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from centrality.network.context import CLEAN, NARROWEST, OUTSIDE, STRETCH, Context
 from centrality.network.context import KNEE as KNEE_OF_CONTEXT
-from centrality.network.gaussians import LOWEST
 from centrality.network.kinds import FARTHEST, FLATTEST, LEAST, Kinds, log_odds
 from centrality.network.scaling import KNEE, LIMIT, Scaling
-from centrality.scores.calibration import BEND, Calibration, rescaling
+from centrality.scores.calibration import Calibration, rescaling
 from centrality.scores.mixing import ALLOWANCE, Mixing
 from centrality.scores.refinement import Refinement
 
@@ -85,40 +84,38 @@ def relative(model: Model, z: Tensor) -> Tensor:  # (n, p) -> (n, p)
     return z.index_copy(1, model.given, CLEAN * c).index_copy(1, model.behaviour, bent)
 
 
-def mixture(prior: Model, z: Tensor) -> list[Tensor]:  # (..., n, p) -> k of (..., n)
-    """Return log Σ wᵢ N(z; cᵢ, vᵢ + η²) for each noise scale η, up to a constant (`network/gaussians.py`)."""
-    off = z - prior.mean
-    squares = (off * off).sum(-1, keepdim=True) + (prior.centres * prior.centres).sum(1)
-    distances = (squares - 2 * off @ prior.centres.T).clamp(min=0)  # (..., n, m)
-    each = zip(prior.level, prior.precision, strict=True)  # one scale after another: all at once would fill memory
-    return [(level - 0.5 * precision * distances).clamp(min=LOWEST).logsumexp(-1) for level, precision in each]
+def background(member: Model, z: Tensor) -> list[Tensor]:  # (n, p) -> a (n,) for each level
+    """Return the logarithm of a member's background at each level of blur (`network/background.py`).
+
+    Everything is float64: squares cancel in what lies beside the axes.
+    """
+    count, directions, width = member.axes.shape
+    shift = (member.axes * member.mean[:, None]).sum(2).reshape((1, count * directions))
+    along = z @ member.axes.reshape((count * directions, width)).T - shift
+    squares = (along * along).reshape((-1, count, directions))
+    lengths = (z * z).sum(1, keepdim=True) - 2 * z @ member.mean.T + (member.mean * member.mean).sum(1)  # (n, C)
+    beside, found = (lengths - squares.sum(2)).clamp(min=0), []
+    for precision, rest, level in zip(member.precision, member.rest, member.level, strict=True):
+        square = (squares * precision).sum(2) + beside * rest
+        depth = 0.5 * (member.degrees + width) * (square / member.degrees).log1p() if member.degrees else 0.5 * square
+        found.append((level - depth).logsumexp(1))
+    return found
 
 
-def shaped(shape: Model, z: Tensor) -> Tensor:  # (n, p) -> (members, n, k)
-    """Return -sqrt(1 + d²) of each member, times the weight of each potential (`network/shape.py`)."""
-    off = z - shape.mean[:, None]  # (members, n, p)
-    mapped, rest = off @ shape.map.swapaxes(1, 2), shape.rest[:, None]
-    square = (mapped * mapped).sum(2)
-    square = (rest * (off * off).sum(2) - square).where(rest > 0, square)
-    return (1 + square.clamp(min=0)).sqrt()[:, :, None] * -shape.weight[:, None]
+def bounded(bounds: Tensor, added: Tensor) -> Tensor:  # (..., k, 2), (..., k) -> (..., k)
+    """Return what a network adds to the background, within its bounds."""
+    return added.maximum(bounds[..., 0]).minimum(bounds[..., 1])
 
 
 def raw(model: Model, logit: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:  # (n,), (n,)
-    """Return the uncalibrated global and local score: the members' mean, in which lower scores count more.
+    """Return the uncalibrated global and local score: of each head, the lowest of the members'.
 
-    Each member has a logit, (members, n), and potentials, (members, n, k). Of three or more potentials of a member, the
-    lowest and the highest are left out.
+    Each member has a logit, (members, n), and potentials, (members, n, k), of which the rescaled ones' mean counts.
     """
-    if tuple(model.low.shape) != (1, 1, 1):  # one network with one potential: as it is
-        potentials = (potentials - model.low) / model.range
-        if model.low.shape[2] > 2:
-            potentials = potentials.sort(2)[0][:, :, 1:-1]
-        potentials = _bend_top(potentials)
-    of_global = (logit - model.zero[:, :, 0]) / model.one[:, :, 0]  # (members, n)
-    of_local = (potentials.mean(2) - model.zero[:, :, 1]) / model.one[:, :, 1]
-    share = float(model.mixing.share(0.5))
-    weights = (-model.doubt * ((1 - share) * of_global + share * of_local)).softmax(0)
-    return (weights * of_global).sum(0), (weights * of_local).sum(0)
+    rescaled = ((potentials - model.low) / model.range).mean(2)  # (members, n)
+    of_global = (logit - model.zero[:, :, 0]) / model.one[:, :, 0]
+    of_local = (rescaled - model.zero[:, :, 1]) / model.one[:, :, 1]
+    return of_global.amin(0), of_local.amin(0)
 
 
 def calibrated(model: Model, of_global: Tensor, of_local: Tensor) -> tuple[Tensor, Tensor]:  # (n,), (n,) each
@@ -174,12 +171,6 @@ def squeezed(mixing: Mixing, units: Tensor) -> Tensor:
         return units
     size = units.abs().clamp(max=1e100)  # the cube of more would overflow
     return (0.5 / (1 + size)).where(units <= 0, 0.5 + 0.5 * size / (1 + size * size * size) ** (1 / 3))
-
-
-def _bend_top(u: Tensor) -> Tensor:
-    """Bend values smoothly where they near 1, so that none is larger; below 1 - BEND they stay as they are."""
-    top = 1 - BEND**2 / (2 * BEND - (1 - u.clamp(min=1 - BEND)))
-    return top.where(u > 1 - BEND, u)
 
 
 def _between(values: Tensor, low_high: Any) -> Tensor:

@@ -6,7 +6,7 @@ ensemble's networks lie side by side. One network is an ensemble of one. The eng
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,8 @@ from centrality._values import Value
 if TYPE_CHECKING:
     from torch import nn
 
-PRIOR = "prior."  # how the names of a prior's weights begin
-PRIOR_PARTS = ("mean", "centres", "precision", "level")
-SHAPE = "shape."  # how the names of a shape's weights begin
-SHAPE_PARTS = ("mean", "map", "rest", "weight")
+BACKGROUND = "background."  # how the names of a background's weights begin
+BACKGROUND_PARTS = ("mean", "axes", "precision", "rest", "level", "degrees", "bounds")  # as the engine takes them
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -76,8 +74,9 @@ class Network(Value):
 
     layout: Layout
     weights: Weights
-    prior: Weights = field(default_factory=dict)  # of the mixture that clean rows start from; empty: there is none
-    shape: Weights = field(default_factory=dict)  # of a potential shaped like the rows, `network/shape.py`; or empty
+    background: Weights = field(
+        default_factory=dict
+    )  # that potentials start from, `background.py`; empty: there is none
 
     @property
     def members(self) -> int:
@@ -86,14 +85,12 @@ class Network(Value):
 
     def arrays(self) -> Weights:
         """Return all arrays of the network that a model file holds."""
-        prior = {f"{PRIOR}{name}": part for name, part in self.prior.items()}
-        return {**self.weights, **prior, **{f"{SHAPE}{name}": part for name, part in self.shape.items()}}
+        return {**self.weights, **{f"{BACKGROUND}{name}": part for name, part in self.background.items()}}
 
-    def alone(self, member: int) -> "Network":
-        """Return one member as a network of its own."""
-        own = slice(member, member + 1)
-        weights, shape = ({name: part[own] for name, part in parts.items()} for parts in (self.weights, self.shape))
-        return replace(self, layout=replace(self.layout, members=1), weights=weights, shape=shape)
+    @property
+    def potentials(self) -> int:
+        """Return how many potentials a row has: one for each noise scale and, with a background, a sharp one."""
+        return self.layout.potentials + bool(self.background)
 
     def linear(self, name: str, member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return weight and bias of one of a member's linear layers."""  # (out, in), (out,)
@@ -126,23 +123,26 @@ def restore(layout: Layout, arrays: Weights) -> Network:
 
     Weights of a user's encoder are checked by the encoder itself, in `torch/networks.py`.
     """
-    prior, shape = (
-        {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
-        for mark in (PRIOR, SHAPE)
-    )
-    weights = {name: array for name, array in arrays.items() if not name.startswith((PRIOR, SHAPE))}
+    background = {name.removeprefix(BACKGROUND): array for name, array in arrays.items() if name.startswith(BACKGROUND)}
+    weights = {name: array for name, array in arrays.items() if not name.startswith(BACKGROUND)}
     if layout.standard:
         _require(weights, layout.shapes())
-    if prior:
-        count = np.shape(prior.get("centres", ()))[:1]
-        each = (layout.potentials, *count)
-        shapes = {"mean": (layout.width,), "centres": (*count, layout.width), "precision": each, "level": each}
-        _require(prior, shapes)
-    if shape:
-        each, across = (layout.members, layout.width), np.shape(shape.get("map", ()))[1:2]
-        own = (layout.members, layout.potentials)
-        _require(shape, {"mean": each, "map": (each[0], *across, each[1]), "rest": each[:1], "weight": own})
-    return Network(layout, weights, prior, shape)
+    if background:
+        members, levels = layout.members, layout.potentials + 1
+        count, axes = (*np.shape(background.get("axes", ()))[1:3], 0, 0)[:2]
+        each = (members, levels, count)
+        shapes = {"mean": (members, count, layout.width), "axes": (members, count, axes, layout.width)}
+        shapes |= {"precision": (*each, axes), "rest": each, "level": each, "degrees": (members,)}
+        shapes["bounds"] = (members, layout.potentials, 2)
+        _require(background, shapes)
+        if not count or not axes:
+            raise InputError("the weights do not fit the network: its background has no components.")
+        for name in ("precision", "rest", "degrees"):
+            if (background[name] < 0).any():
+                raise InputError(f"the weights do not fit the network: background.{name} must hold no number below 0.")
+        if (background["bounds"][:, :, 0] > background["bounds"][:, :, 1]).any():
+            raise InputError("the weights do not fit the network: background.bounds must be a low and a high end.")
+    return Network(layout, weights, background)
 
 
 def _require(found: Weights, wanted: Mapping[str, tuple[int, ...]]) -> None:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from centrality._estimator import CheckedRows
 from centrality.engine import Engine, engine
-from centrality.network.gaussians import LOWEST
-from centrality.network.network import PRIOR_PARTS, SHAPE_PARTS, Network
+from centrality.network.background import LOWEST
+from centrality.network.network import BACKGROUND_PARTS, Network
 from centrality.network.scaling import Scaling, as_floats
 
 Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
@@ -52,13 +52,7 @@ class EngineScorer:
         members = [
             [self._trunk(member, trunk) for trunk in range(network.layout.trunks)] for member in range(self.members)
         ]
-        prior = engine.Mixture(*(network.prior[name] for name in PRIOR_PARTS), LOWEST) if network.prior else None
-        shapes = (
-            [tuple(network.shape[name][member] for name in SHAPE_PARTS) for member in range(self.members)]
-            if network.shape
-            else []
-        )
-        self._model = engine.Model(members, prior, shapes)
+        self._model = engine.Model(members, background_in(engine, network))
         self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
 
     def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
@@ -99,13 +93,11 @@ class EngineScorer:
         return self._model.along(*line), back
 
 
-def features_of(network: Network, member: int) -> Callable[[NDArray[np.float32]], NDArray[np.float64]]:
-    """Return a function from scaled rows, (n, p), to the inputs of a member's local head, (n, q)."""
-    trunk, count = network.layout.trunks - 1, len(network.layout.hidden)
-    layers = [network.linear(f"trunks.{trunk}.{2 * place}", member) for place in range(count)]
-    weight, bias = (part.astype(np.float64) for part in network.linear(f"trunks.{trunk}.{2 * count}", member))
-    model = engine().Model([[(layers, (weight, bias))]], None, [])
-    return lambda z: model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)[0]
+def background_in(engine: Engine, network: Network) -> object | None:
+    """Return the network's background as the engine takes it."""
+    if not network.background:
+        return None
+    return engine.Background(*(network.background[name] for name in BACKGROUND_PARTS), LOWEST)
 
 
 def _packed_again(network: Network) -> EngineScorer:

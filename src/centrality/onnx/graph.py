@@ -2,7 +2,7 @@
 
 Symbols pass through the formulas of `network/formulas.py` in place of torch's tensors, and write each operator as a
 node: so a model is exported without torch. Scaling and calibration compute in float64, the network in float32 but for
-its heads and its prior. A user's own encoder is no formula of ours: such a model is not exported.
+its heads and its background. A user's own encoder is no formula of ours: such a model is not exported.
 """
 
 import json
@@ -20,7 +20,7 @@ from centrality.network import formulas
 from centrality.network.context import SAME_LEVEL, Levels
 from centrality.network.forest import Forest
 from centrality.network.kinds import Kinds
-from centrality.network.network import Network, Weights
+from centrality.network.network import Network
 from centrality.network.scorer import folded_head
 from centrality.onnx.scorer import KEY, sealed
 from centrality.onnx.symbols import Graph, Symbol
@@ -110,7 +110,6 @@ def _constants(fitted: "Fitted") -> SimpleNamespace:
     return SimpleNamespace(
         kind=calibration.kind,
         mixing=calibration.mixing,
-        doubt=calibration.doubt,
         context=relative,
         **formulas.constants_of(scaling, calibration, fitted.refinement),
     )
@@ -139,18 +138,21 @@ def _outputs(graph: Graph, network: Network, z: Symbol) -> tuple[Symbol, Symbol]
     for member in range(network.members):  # one after another: runtimes are quickest with plain matrices
         features = [_features(network, member, trunk, z).double() for trunk in range(last + 1)]
         logits.append(_head(network, member, "global_head", 0, features[0])[None])
-        potentials.append(_head(network, member, "local_head", last, features[-1])[None])
-    local = graph("Concat", *potentials, axis=0)
-    if network.prior:
-        of_scales = formulas.mixture(_as_float64(network.prior), z.double())
-        local = local + graph("Concat", *(each[:, None] for each in of_scales), axis=1)
-    if network.shape:
-        local = local + formulas.shaped(_as_float64(network.shape), z.double())
-    return graph("Concat", *logits, axis=0)[:, :, 0], local
+        local = _head(network, member, "local_head", last, features[-1])
+        potentials.append(_with_background(network, member, z, local)[None])
+    return graph("Concat", *logits, axis=0)[:, :, 0], graph("Concat", *potentials, axis=0)
 
 
-def _as_float64(weights: Weights) -> SimpleNamespace:
-    return SimpleNamespace(**{name: part.astype(np.float64) for name, part in weights.items()})
+def _with_background(network: Network, member: int, z: Symbol, local: Symbol) -> Symbol:  # (n, k) -> (n, k + 1)
+    """Write the potentials on a member's background: the sharp one, the last, is the background alone."""
+    if not network.background:
+        return local
+    parts = {name: part[member].astype(np.float64) for name, part in network.background.items()}
+    degrees = float(parts.pop("degrees"))
+    levels = formulas.background(SimpleNamespace(degrees=degrees, **parts), z.double())
+    local = formulas.bounded(parts["bounds"], local)
+    blurred = local.graph("Concat", *(level[:, None] for level in levels[:-1]), axis=1)
+    return local.graph("Concat", local + blurred, levels[-1][:, None], axis=1)
 
 
 def _features(network: Network, member: int, trunk: int, z: Symbol) -> Symbol:  # (n, p) -> (n, q)

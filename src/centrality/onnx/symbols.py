@@ -25,8 +25,7 @@ class Graph:
         """Add an operator; inputs are symbols, or numbers and arrays, which become constants."""
         names = [i.name if isinstance(i, Symbol) else self._constant(i) for i in inputs]
         made = f"{operator.lower()}_{len(self.nodes)}"
-        outputs = [made, f"{made}_places"] if operator == "TopK" else [made]  # TopK also gives their indices
-        self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
+        self.nodes.append(self.onnx.helper.make_node(operator, names, [made], **attributes))
         return Symbol(self, made)
 
     def _constant(self, value: "Constant") -> str:
@@ -111,15 +110,11 @@ class Symbol:
     def amax(self, dim: int, *, keepdim: bool = False) -> "Symbol":
         return self.graph("ReduceMax", self, [dim], keepdims=int(keepdim))
 
-    def softmax(self, dim: int) -> "Symbol":
-        return self.graph("Softmax", self, axis=dim)
+    def amin(self, dim: int) -> "Symbol":
+        return self.graph("ReduceMin", self, [dim], keepdims=0)
 
     def reshape(self, shape: tuple[int, ...]) -> "Symbol":
         return self.graph("Reshape", self, shape)
-
-    def sort(self, dim: int) -> tuple["Symbol"]:
-        count = self.graph("Slice", self.graph("Shape", self), [dim], [dim + 1])
-        return (self.graph("TopK", self, count, axis=dim, largest=0),)
 
     def log1p(self) -> "Symbol":
         return (self + 1).log()

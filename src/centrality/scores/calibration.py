@@ -1,9 +1,8 @@
 """Calibrate the networks' outputs: to one pair of raw scores for each row, to units, to heads in [0, 1].
 
-Each member of an ensemble is calibrated on rows that it was not trained on. A row's raw scores are the members' mean,
-in which a member counts the more the lower it scores the row. For a training row those are the members not trained on
-it: the others have overfitted it, and score it high for that reason alone. So a score follows from the row and the
-weights, and no row need be recognised.
+Each member of an ensemble is calibrated on rows that it was not trained on. Of each head, the member decides that
+scores the row lowest. A member trained on a row has overfitted it, and scores it high for that reason alone: one that
+was not decides. So a score follows from the row and the weights, and no row need be recognised.
 
 "clip" is the paper's: the global logit passes through a sigmoid, the local potential is rescaled between its 1st and
 99th percentiles on the training rows and clipped. Every point below the 1st percentile gets 0, so the oddest points
@@ -24,14 +23,12 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._values import Value
 from centrality.engine import EngineCalibration, engine
-from centrality.scores.mixing import LINEAR, SOFT, SOFT_GIVEN, SOFT_IF_CLEAN, Mixing
+from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, Mixing
 
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # the paper's
 UPPER_HALF = (0.5, 0.95)
-BEND = 0.02  # a rescaled potential is bent above 1 - BEND, and never reaches 1
 LOCAL_WIDTH_GIVEN = 3.0  # given a context a unit of the local score is so many times as wide: it says less, measured
-DOUBT = 1 / 0.3  # a member that finds a row odder by 0.3 units than another counts e times as much: about their noise
 
 Matrix = NDArray[np.float64]
 # (members, n, 1 + k): each network's global logit and k potentials of n rows.
@@ -45,7 +42,6 @@ class Calibration(Value):
     kind: str
     potentials: Matrix  # (members, k, 2) low and high of each noise scale's potential
     members: Matrix  # (members, 2, 2) what is 0 and what is 1 of each member's global and local score
-    doubt: float  # how much more a member counts that scores the row lower; 0: all count alike
     ends: Matrix  # (2, 2) low and high of the raw global score, and of the raw local one
     halves: Matrix  # (2, 2) their medians and 95th percentiles
     mixing: Mixing
@@ -69,20 +65,19 @@ class Calibration(Value):
         checked_calibration(kind)
         count, _, k = outputs.shape
         as_it_is = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
-        soft = SOFT_GIVEN if about["given"] else SOFT_IF_CLEAN if about["clean"] else SOFT
+        soft = SOFT_IF_CLEAN if about["clean"] and not about["given"] else SOFT
         found = cls(
             kind,
             potentials=np.broadcast_to([0.0, 1.0], (1, 1, 2)) if (count, k) == (1, 2) else _ends(outputs, unseen),
             members=as_it_is,
-            doubt=0.0,
             ends=as_it_is[0],
             halves=as_it_is[0],
             mixing=soft if kind == "soft" else LINEAR,
         )
         pairs = found.of_members(outputs)
-        if about["apart"]:
+        if count > 1:
             own = [np.quantile(pair[rows], UPPER_HALF, axis=0).T for pair, rows in zip(pairs, unseen, strict=True)]
-            found = replace(found, members=np.stack(own), doubt=DOUBT)
+            found = replace(found, members=np.stack(own))
         elif about["level_is_open"]:
             own = [np.median(pair[rows, 0]) for pair, rows in zip(pairs, unseen, strict=True)]
             found = replace(found, members=as_it_is + np.multiply.outer(own, [[1.0, 1.0], [0.0, 0.0]]))
@@ -96,9 +91,7 @@ class Calibration(Value):
     def _engine(self) -> EngineCalibration:
         low, width = rescaling(self.potentials)
         center, spread = rescaling(self.members)
-        bend = 0.0 if self.potentials[..., 0].size == 1 else BEND  # a lone potential is not rescaled
-        share = float(self.mixing.share(0.5))
-        return engine().Calibration(low, 1 / width, center, 1 / spread, bend, self.doubt, share)
+        return engine().Calibration(low, 1 / width, center, 1 / spread)
 
     @cached_property
     def _upper_half(self) -> tuple[Matrix, Matrix]:
@@ -109,7 +102,7 @@ class Calibration(Value):
         return self._engine.of_members(_contiguous(outputs))
 
     def raw(self, outputs: Outputs) -> Matrix:  # (n, 2)
-        """Combine the networks' outputs into raw global and local scores."""
+        """Combine the networks' outputs into raw scores: of each head, the lowest of the members'."""
         return self._engine.raw(np.ascontiguousarray(outputs, dtype=np.float64))
 
     def raw_back(self, outputs: Outputs, by: Matrix) -> Matrix:  # (members, n, 1 + k)
@@ -142,11 +135,7 @@ class Calibration(Value):
             for place, member in enumerate(np.flatnonzero(~known)):
                 pairs[member, rows] = means[rows] - wider * (said[place % r] - means[rows])
         pairs += closer
-        none = np.zeros((len(pairs), 2))
-        combined = engine().Calibration(
-            none[:, :1].copy(), 1 + none[:, :1], none, 1 + none, 0.0, self.doubt, float(self.mixing.share(0.5))
-        )
-        return combined.raw(_contiguous(pairs))
+        return np.asarray(pairs.min(0))
 
     def units(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
         """Return raw scores in the units in which they are mixed.

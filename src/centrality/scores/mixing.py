@@ -1,11 +1,16 @@
 """Mix the two heads into one centrality, by the dial t.
 
-A row is scored by a pair of units: the global and the local score on unbounded scales, 0 at the median of the
-training rows. They are mixed, m = (1 - s) * global + s * local, where s grows from 0 to 1 with t, and the centrality is
-m squeezed into [0, 1], once, at the edge. So a row's centrality and its unbounded score are two ways to write one
-number, and rank rows alike. The global score has a veto: the local one counts for no more than ALLOWANCE / (1 - t)
-above it. A far group of rows, however dense, is not typical then, unless t = 1 asks for the local score alone: a
-density. The paper's own mixture is the same with heads in [0, 1] for units, s = t, no veto and nothing to squeeze.
+A row is scored by a pair of units, the global and the local score on unbounded scales, 0 at the median of the training
+rows and 1 at their 95th percentile. The local head is the better one at finding outliers, so its head score carries a
+weight w: local = w times its unit, and global = its unit. The score at t is the paper's mixture of these two,
+
+    f(x, t) = squeeze(((1 - t) * global + t * local) / (1 - t + w * t)),
+
+linear in the head scores. The divisor is the mixture's own unit at t, that of a row at the 95th percentile of both
+heads: it changes no rank, and lets one `squeeze` bring every mixture into [0, 1] alike. So a row's centrality and its
+unbounded score are two ways to write one number. The global score has a veto: the local unit counts for no more than
+ALLOWANCE / (1 - t) above it. A far group of rows, however dense, is not typical then, unless t = 1 asks for the local
+score alone: a density. The paper's heads lie in [0, 1] already: w = 1, no veto, and nothing to squeeze.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
@@ -18,9 +23,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 
-LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
-LOCAL_WEIGHT_IF_CLEAN = 9.0  # on clean rows the local head is better: it was trained for longer, from a prior
-LOCAL_WEIGHT_GIVEN = 9.0  # given a context, in the wider units that the local score has there: benchmarks/contextual.py
+LOCAL_WEIGHT = 9.0  # w, measured: benchmarks/detection and, given a context, benchmarks/contextual.py
 ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
 ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
 
@@ -39,7 +42,7 @@ class Mixing:
     veto: bool = False
 
     def share(self, t: Matrix | float) -> Matrix | float:
-        """Return the weight of the local unit at t, from 0 to 1."""
+        """Return the weight of the local unit at t, w t / (1 - t + w t): from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
     def allowance(self, t: Matrix | float) -> Matrix:
@@ -98,8 +101,7 @@ class Mixing:
 
 LINEAR = Mixing(local_weight=None)
 SOFT = Mixing(LOCAL_WEIGHT, veto=True)
-SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT_IF_CLEAN)
-SOFT_GIVEN = Mixing(LOCAL_WEIGHT_GIVEN, veto=True)
+SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT)
 
 
 def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> Matrix:

@@ -50,7 +50,6 @@ class Centrality(Buffers):
         super().__init__()
         self.networks, self.t = to_score(network, device), t
         self.kind, self.mixing = calibration.kind, calibration.mixing
-        self.doubt = calibration.doubt  # how much more a member counts that scores lower
         own = scaling if context is None else context.scaling
         self.hold(finest(device), formulas.constants_of(own, calibration, refinement))
         self.context = None if context is None else TorchContext(context, finest(device))
@@ -83,7 +82,7 @@ class Centrality(Buffers):
         return torch.stack(formulas.calibrated(self, raw[:, 0], raw[:, 1]), 1)
 
     def raw(self, outputs: Tensor) -> Tensor:  # (members, n, 1 + k) -> (n, 2)
-        """Return the uncalibrated global and local score: the members' mean, in which lower scores count more."""
+        """Return the uncalibrated global and local score: of each head, the lowest of the members'."""
         return torch.stack(formulas.raw(self, outputs[:, :, 0], outputs[:, :, 1:]), 1)
 
     def outputs(self, x: Tensor) -> Tensor:  # (n, p) -> (members, n, 1 + k)

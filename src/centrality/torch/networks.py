@@ -5,7 +5,7 @@ Everything has a leading dimension of members, so that one batched product train
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -41,49 +41,36 @@ class Copies(nn.Module):
         return torch.stack([encoder(rows) for encoder, rows in zip(self.members, x, strict=True)])
 
 
-class Prior(nn.Module):
-    """Compute log Σ wᵢ N(z; cᵢ, vᵢ + η²) for each noise scale η, up to a constant (`network/gaussians.py`)."""
+class Background(nn.Module):
+    """Compute the background that a member's potentials start from, at each level of blur (`network/background.py`)."""
 
-    mean: Tensor  # (p,)
-    centres: Tensor  # (m, p) as seen from the mean
-    precision: Tensor  # (k, m) 1 / (vᵢ + η²)
-    level: Tensor  # (k, m) each Gaussian's logarithm at its centre
-
-    def __init__(self, width: int, centres: int, scales: int) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.empty(width))
-        self.register_buffer("centres", torch.empty(centres, width))
-        self.register_buffer("precision", torch.empty(scales, centres))
-        self.register_buffer("level", torch.empty(scales, centres))
-
-    def forward(self, z: Tensor) -> Tensor:  # (..., n, p) -> (..., n, k)
-        return torch.stack(formulas.mixture(self, z.to(self.mean.dtype)), -1)  # in float64: squares that cancel follow
-
-
-class Shape(nn.Module):
-    """Compute -sqrt(1 + d²) of each member, times the weight of each potential (`network/shape.py`)."""
-
-    mean: Tensor  # (members, p)
+    bounds: Tensor
 
     def __init__(self, parts: Weights, device: str) -> None:
         super().__init__()
+        self.degrees = [float(each) for each in parts["degrees"]]
         for name, part in parts.items():
-            self.register_buffer(name, torch.from_numpy(np.array(part)).to(finest(device)))
+            if name != "degrees":  # in float64: squares that cancel follow
+                self.register_buffer(name, torch.from_numpy(part.copy()).to(finest(device)))
 
-    def forward(self, z: Tensor) -> Tensor:  # (n, p) -> (members, n, k)
-        shaped: Tensor = formulas.shaped(self, z.to(self.mean.dtype))
-        return shaped
+    def forward(self, z: Tensor) -> Tensor:  # (n, p), or (members, n, p) -> (members, n, levels)
+        rows = z.expand(len(self.degrees), *z.shape) if z.dim() == 2 else z
+        parts = dict(self.named_buffers())
+        found = []
+        for member, degrees in enumerate(self.degrees):  # one after another: all at once would fill memory
+            own = SimpleNamespace(degrees=degrees, **{name: part[member] for name, part in parts.items()})
+            found.append(torch.stack(formulas.background(own, rows[member].to(own.mean.dtype)), 1))
+        return torch.stack(found)
 
 
 class Networks(nn.Module):
     """Map scaled rows to one global logit and k potentials for each member.
 
-    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a prior, the local head
-    learns the difference from it.
+    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a background, the local
+    head learns the difference from it, and the sharp background is one more potential.
     """
 
-    prior: Prior | None
-    shape: Shape | None  # only to score with: it is not learned
+    background: Background | None
 
     def __init__(self, layout: Layout) -> None:
         super().__init__()
@@ -97,15 +84,18 @@ class Networks(nn.Module):
         self.trunks = nn.ModuleList(trunks)
         self.global_head = Linear(self.members, features, 1)
         self.local_head = Linear(self.members, features, layout.potentials)
-        self.prior = self.shape = None
+        self.background = None
 
     def forward(self, z: Tensor) -> Tensor:  # (n, p), or (members, n, p) -> (members, n, 1 + k)
-        """Return the global logit and the potentials side by side."""
+        """Return the global logit and all potentials side by side."""
         features = [self._features(trunk, z) for trunk in self.trunks]
-        learned = torch.cat([self.global_head(features[0]), self.local_head(features[-1])], dim=2)
-        for known in (self.prior, self.shape):
-            learned = learned if known is None else learned + nn.functional.pad(known(z), (1, 0))
-        return learned
+        logit, local = self.global_head(features[0]), self.local_head(features[-1])
+        if self.background is None:
+            return torch.cat([logit, local], dim=2)
+        background = self.background(z)
+        k = local.shape[2]
+        local = formulas.bounded(self.background.bounds[:, None], local)
+        return torch.cat([logit, local + background[:, :, :k], background[:, :, k:]], dim=2)
 
     def logit(self, z: Tensor) -> Tensor:  # -> (members, n)
         """Return g, the global head's Bradley-Terry logit."""
@@ -115,8 +105,8 @@ class Networks(nn.Module):
     def potentials(self, z: Tensor) -> Tensor:  # -> (members, n, k)
         """Return l, the smoothed log-density up to a constant, at every noise scale."""
         learned: Tensor = self.local_head(self._features(self.trunks[-1], z))
-        for known in (self.prior, self.shape):
-            learned = learned if known is None else learned + known(z)
+        if self.background is not None:
+            learned = learned + self.background(z)[:, :, : learned.shape[2]]
         return learned
 
     def _features(self, trunk: nn.Module, z: Tensor) -> Tensor:  # -> (members, n, q)
@@ -168,16 +158,12 @@ def to_train(network: Network, device: str) -> Networks:
     """Return the networks with weights of their own, in float32; or raise an error if the weights do not fit them."""
     with torch.device("meta"):  # built without memory first, so that a file cannot make us allocate more than it holds
         module = Networks(network.layout)
-        if network.prior:
-            scales, centres = network.prior["precision"].shape
-            module.prior = Prior(network.layout.width, centres, scales)
-    weights = {name: torch.from_numpy(array.copy()) for name, array in replace(network, shape={}).arrays().items()}
+    weights = {name: torch.from_numpy(array.copy()) for name, array in network.weights.items()}
     try:
         module.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
         raise InputError(f"the weights do not fit the network: {str(error)[:400]}") from None
-    if module.prior is not None:
-        module.prior.to(finest(device))
+    module.background = Background(network.background, device) if network.background else None
     return module.to(device)
 
 
@@ -204,9 +190,6 @@ def to_score(network: Network, device: str) -> Networks:
         module.trunks.to(torch.float64 if device == "cpu" else torch.float32)
     module.global_head.to(finest(device))
     module.local_head.to(finest(device))
-    if module.prior is not None:
-        module.prior.to(finest(device))
-    module.shape = Shape(network.shape, device) if network.shape else None
     return module.to(device).eval().requires_grad_(requires_grad=False)
 
 

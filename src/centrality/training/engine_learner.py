@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from centrality.engine import Engine
 from centrality.network.devices import cores
-from centrality.network.gaussians import LOWEST
-from centrality.network.network import PRIOR_PARTS, Network
+from centrality.network.network import Network
+from centrality.network.scorer import background_in
 from centrality.training.batches import Batches
 from centrality.training.comparisons import NamedMetric
 from centrality.training.plan import Losses, Task
@@ -32,8 +32,7 @@ class EngineLearner:
         self._values = np.concatenate([weights[name].reshape(layout.members, -1) for name in layout.shapes()], axis=1)
         self._mean, self._square = np.zeros_like(self._values), np.zeros_like(self._values)  # Adam's moments
         self._taken = 0  # steps so far
-        prior = task.network.prior
-        self._prior = engine.Mixture(*(prior[name] for name in PRIOR_PARTS), LOWEST) if prior else None
+        self._background = background_in(engine, task.network)
         self._trunks, self._threads = layout.trunks, cores()
 
     def running(self) -> AbstractContextManager[object]:
@@ -97,7 +96,8 @@ class EngineLearner:
             smallest_root=SMALLEST_ROOT,
             rates=rates,
             losses=losses,
-            prior=self._prior,
+            background=self._background,
+            member=member,
             heads=heads,
         )
 

@@ -11,8 +11,7 @@ from centrality._checks import InputError, positive
 from centrality.engine import engine
 from centrality.training.rows import Rows
 
-LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the noise scales of "auto", in units of the spacing of the rows
-LADDER_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # given a context, whose kinds have a spread of one: measured
+SCALES_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # given a context, whose kinds have a spread of one: measured
 SPACING_SAMPLE = 2000  # rows looked at to find their spacing
 SPACING_NEIGHBOUR = 10  # the neighbour whose distance is the spacing
 
@@ -36,15 +35,12 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
     return float(np.sqrt(z.var(0).mean())) or 1.0
 
 
-def ladder(rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return noise scales from well below to well above the spacing of the rows."""
-    if not rows.learned.all():
-        return LADDER_GIVEN
-    spacing = neighbour_distance(rows, rng)
-    return tuple(rung * spacing for rung in LADDER)
+def spacing(rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
+    """Return one noise scale, the spacing of the rows; given a context, whose kinds have a spread of one, several."""
+    return (neighbour_distance(rows, rng),) if rows.learned.all() else SCALES_GIVEN
 
 
-RULES: dict[str, Callable[[Rows, np.random.Generator], tuple[float, ...]]] = {"auto": ladder}
+RULES: dict[str, Callable[[Rows, np.random.Generator], tuple[float, ...]]] = {"auto": spacing}
 
 
 def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:

@@ -14,8 +14,8 @@ from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
-STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
-STEPS_OF_EACH = 400  # for each network of an ensemble, which has half of the rows to learn
+STEPS, STEPS_WHEN_CLEAN = 250, 1000  # clean data wants longer training, contaminated data shorter
+STEPS_OF_EACH = 200  # for each network of an ensemble, which has half of the rows to learn
 SMALL_BATCH, BATCH = 64, 128  # rows a step: the first is as good, for half of the arithmetic, where it was measured
 MANY_COLUMNS = 32  # with fewer, one network may have many small groups to learn, which a small batch would not all see
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
