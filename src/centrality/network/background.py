@@ -88,7 +88,7 @@ class _Components:
 
 def _log_scale(spread: Matrix, rest: Matrix, p: int) -> Matrix:
     """Return minus half the logarithm of the determinants of covariances."""
-    return -0.5 * (np.log(spread).sum(-1) + (p - spread.shape[-1]) * np.log(rest))
+    return np.asarray(-0.5 * (np.log(spread).sum(-1) + (p - spread.shape[-1]) * np.log(rest)))
 
 
 def background_of(
