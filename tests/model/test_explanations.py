@@ -293,7 +293,8 @@ def test_an_empty_middle_is_odd_locally_and_a_remote_group_globally():
     remote = model.kind(np.full((1, 2), 14.0))
     assert remote.tolist() in (["global"], ["both"])
     odd = model.kind(rows) != "typical"
-    assert 0.04 <= odd.mean() <= 0.1  # each head finds a twentieth of its training rows low
+    # Each head finds a twentieth of rows like its training rows low; of 1530, a tenth has a deviation of .008.
+    assert 0.04 <= odd.mean() <= 0.1 + 2 * 0.008
 
 
 def test_fresh_inliers_say_what_is_low_where_there_are_any():
