@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "calibration.h"
+#include "groups.h"
 #include "neighbours.h"
 #include "scoring.h"
 #include "testing.h"

@@ -15,14 +15,13 @@ PARTS = {
     "steps of training, by the engine": ("training.engine_learner", "EngineLearner._train_member"),
     "batches and noise drawn": ("training.batches", "BatchSampler.draw"),
     "what drift remembers of the columns": ("fuse.estimator", "TrainingColumns.of"),
-    "levels of the potentials": ("fuse.estimator", "closed"),
-    "a shape, where there is one": ("fuse.estimator", "shaped"),
+    "the background of the potentials": ("fuse.settings", "background_of"),
     "the report on the fit": ("model.finish_fit", "examine"),
     "scaling": ("fuse.estimator", "Scaling.fit"),
     "noise scales": ("fuse.estimator", "noise_scales"),
     "typical points": ("model.finish_fit", "typical_points"),
 }
-BATCH, POTENTIALS, ANCHORS, HIDDEN, STEPS = 64, 5, 256, 128, 500
+BATCH, POTENTIALS, ANCHORS, HIDDEN, STEPS = 64, 1, 256, 128, 250
 
 
 def parts(fit: Callable[[], Any], times: int) -> list[dict[str, object]]:

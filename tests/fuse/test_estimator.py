@@ -161,7 +161,7 @@ def test_the_cosine_metric_finds_the_central_direction():
     angle = np.random.default_rng(0).normal(0, 0.5, 500)
     length = np.random.default_rng(1).uniform(1, 9, 500)
     X = np.column_stack([np.cos(angle), np.sin(angle)]) * length[:, None]
-    model = FUSE(metric="cosine", random_state=0).fit(X)
+    model = FUSE(metric="cosine", random_state=0, max_steps=600).fit(X)
     assert spearmanr(model.raw(X)[:, 0], -np.abs(angle))[0] > 0.97
 
 

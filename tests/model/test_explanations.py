@@ -293,7 +293,8 @@ def test_an_empty_middle_is_odd_locally_and_a_remote_group_globally():
     remote = model.kind(np.full((1, 2), 14.0))
     assert remote.tolist() in (["global"], ["both"])
     odd = model.kind(rows) != "typical"
-    assert 0.04 <= odd.mean() <= 0.1  # each head finds a twentieth of its training rows low
+    # Each head finds a twentieth of rows like its training rows low; of 1530, a tenth has a deviation of .008.
+    assert 0.04 <= odd.mean() <= 0.1 + 2 * 0.008
 
 
 def test_fresh_inliers_say_what_is_low_where_there_are_any():
@@ -323,8 +324,10 @@ def test_a_table_is_explained_by_its_own_columns():
     chain = Chain(Table(), quick(max_steps=300)).fit(people)
     parts = chain.explain(people, 0.5)
     assert parts.shape == (300, 3)  # "empty" carries nothing
-    centre = chain.model_.centrality(chain.model_.center_[None], 0.5)
-    np.testing.assert_allclose(parts.sum(1), chain.centrality(people, 0.5) - centre, atol=1e-3)
+    # Each explanation starts from the typical point of the region next to its row.
+    starts = chain.model_.centrality(chain.model_.fitted_.typical, 0.5)
+    left = chain.centrality(people, 0.5) - parts.sum(1)
+    assert np.abs(left[:, None] - starts).min(1).max() < 1e-3
     assert parts[0].argmin() == 0
     (first, *_) = chain.reasons(people)[0]
     assert (first.feature, first.value) == ("height", 280.0)

@@ -87,9 +87,10 @@ def packed(monkeypatch) -> list[EngineScorer]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_fit_packs_one_scorer_of_what_is_kept_and_no_other(blob, packed, kind):
-    quick(max_steps=5, **KINDS[kind]).fit(blob)
-    assert len(packed) == 1
+def test_a_fit_packs_one_scorer_of_what_is_kept_and_one_to_bound_it(blob, packed, kind):
+    """What a network adds to its background is bounded by what it adds to rows: a scorer without background tells."""
+    model = quick(max_steps=5, **KINDS[kind]).fit(blob)
+    assert len(packed) == 1 + bool(model.fitted_.network.background)
 
 
 def test_calibrate_makes_a_new_value_with_the_scorer_it_has(blob, packed):
@@ -103,13 +104,13 @@ def test_calibrate_makes_a_new_value_with_the_scorer_it_has(blob, packed):
     assert packed == []
 
 
-def test_partial_fit_makes_a_new_value_and_packs_one_scorer(blob, packed):
+def test_partial_fit_makes_a_new_value_and_packs_as_many_scorers_as_a_fit(blob, packed):
     model = quick(max_steps=5).fit(blob)
     before, twin = model.fitted_, copy.deepcopy(model.fitted_)
     scores = model.heads(blob)
     packed.clear()
     model.partial_fit(blob[:50] + 0.1)
-    assert len(packed) == 1
+    assert len(packed) == 2
     assert model.fitted_ != before
     assert before == twin
     np.testing.assert_array_equal(with_fitted(model, before).heads(blob), scores)
