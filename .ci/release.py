@@ -76,7 +76,9 @@ def wrong(sdist: Path, wheel: Path) -> list[str]:
         metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
     if re.search(r"\]\((?!https?://|#)", metadata):
         found.append("The description of the package has links that work in the repository only.")
-    found += [f"The wheel lacks {name}." for name in ("centrality/py.typed", "centrality/cli.py") if name not in names]
+    found += [
+        f"The wheel lacks {name}." for name in ("centrality/py.typed", "centrality/apps/cli.py") if name not in names
+    ]
     found += [f"The wheel has {name}." for name in names if name.startswith(("tests", "docs", "benchmarks"))]
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}

@@ -34,7 +34,7 @@ class Workshop:
     script: Path
 
     def serve(self) -> "Served":
-        return Served("centrality.cli", "serve", self.model, "--port", "{port}")
+        return Served("centrality.apps.cli", "serve", self.model, "--port", "{port}")
 
 
 @contextmanager

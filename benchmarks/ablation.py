@@ -17,7 +17,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from benchmarks._results import RESULTS, data, save
 from benchmarks.cells import Lines, measure_unknown
 from benchmarks.detection.protocols import PROTOCOLS, load, split
-from centrality.scores.mixing import LINEAR
+from centrality.network.calibration import LINEAR
 
 DEFAULT = "default"
 # What is changed, for data that may hold outliers and for clean data.

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from centrality._atomic import write_atomically
-from centrality.scoring import workers
+from centrality._internal import processes as workers
+from centrality._internal.files import write_atomically
 
 
 class Kept(Protocol):

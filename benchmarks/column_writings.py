@@ -26,8 +26,8 @@ from benchmarks._messy_files import PLANTED, messy_files
 from benchmarks._results import save
 from centrality import FUSE, Chain, tables
 from centrality.representations import Table
-from centrality.representations._column_dates import read_dates
-from centrality.representations._column_numbers import Numbers
+from centrality.representations.columns import Numbers
+from centrality.representations.dates import read_dates
 
 SPEED_ROWS = 200_000
 # By the reading of version 0.2.0 (commit 08a65e3), with this file's functions: by cell, and by column.

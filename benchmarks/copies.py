@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from benchmarks._results import data, save
 from centrality import copies
-from centrality.selecting.likeness import of_table
-from centrality.selecting.near import NEIGHBOURS
-from centrality.selecting.nearest import nearest
+from centrality.selection.copies import of_table
+from centrality.selection.duplicates import NEIGHBOURS, nearest
 
 PLANTED = 100
 LEVELS = (1e-3, 1e-2, 1e-1)

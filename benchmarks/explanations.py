@@ -22,8 +22,8 @@ import pandas as pd
 
 from benchmarks._results import data, save
 from centrality import FUSE, Chain
-from centrality.datasets.bundled_sets import houses
-from centrality.model.explanations import grouped
+from centrality.datasets import houses
+from centrality.model.explain import sum_by_feature
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.representations import Table
@@ -226,7 +226,9 @@ def by_slopes(model: CentralityModel, rows: pd.DataFrame) -> np.ndarray:
     start, end = fitted.scaling.scaled(origins), fitted.scaling.scaled(vectors)
     at = (np.arange(STEPS) + 0.5) / STEPS
     slopes = np.mean([fitted._field().slope(start + share * (end - start), 0.5) for share in at], axis=0)  # noqa: SLF001
-    return grouped(slopes * (end - start), reader.owner(), reader.owner().max() + 1) * to_f(fitted, vectors, origins)
+    return sum_by_feature(slopes * (end - start), reader.owner(), reader.owner().max() + 1) * to_f(
+        fitted, vectors, origins
+    )
 
 
 def by_shapley(model: CentralityModel, rows: pd.DataFrame) -> np.ndarray:

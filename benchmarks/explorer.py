@@ -20,8 +20,8 @@ import numpy as np
 from tests.browser import opened
 
 from benchmarks._results import save
-from centrality.explorer import page
-from centrality.explorer.view import View
+from centrality.apps.explorer import server
+from centrality.apps.explorer.view import View
 
 SIZES = (100_000, 1_000_000)
 TS = (0.1, 0.3, 0.6, 0.8, 0.45, 0.9, 0.2)
@@ -161,7 +161,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, opened() as browser:
         for n in SIZES:
             view, file = made_up(n), Path(name) / "page.html"
-            page.export(view, file)
+            server.export(view, file)
             found.append(measure(browser, file, "explorer", n, TURN))
             others = {"bare points (floor)": floor(view)}
             if n <= 100_000:

@@ -23,10 +23,10 @@ from tests.browser import opened
 
 from benchmarks._results import save
 from benchmarks.explorer import computing, made_up
-from centrality.explorer import page
-from centrality.explorer.columns import columns_of
-from centrality.explorer.payload import pack
-from centrality.explorer.view import View
+from centrality.apps.explorer import server
+from centrality.apps.explorer.content import columns_of
+from centrality.apps.explorer.payload import pack
+from centrality.apps.explorer.view import View
 
 FRAME = "const frame = () => new Promise((next) => requestAnimationFrame(next));"
 PIXEL = """const gl = document.querySelector("canvas.points").getContext("webgl2");
@@ -135,8 +135,8 @@ def acts(browser: Any, view: View, folder: Path) -> list[dict[str, object]]:
     """Each act's figure, with what is wanted of it."""
     n = len(view)
     file, bare = folder / "page.html", folder / "bare.html"
-    page.export(view, file)
-    page.export(View(view.title, view.axes, view.points, view.units, view.rows, view.t), bare)
+    server.export(view, file)
+    server.export(View(view.title, view.axes, view.points, view.units, view.rows, view.t), bare)
     tab = browser.new_page(viewport={"width": 1400, "height": 900})
     found: list[dict[str, object]] = []
 
@@ -219,7 +219,7 @@ def memory(browser: Any, minutes: float, folder: Path) -> list[dict[str, object]
     import base64
 
     view = with_columns(made_up(50_000))
-    page.export(view, folder / "page.html")
+    server.export(view, folder / "page.html")
     tab = browser.new_page(viewport={"width": 1400, "height": 900})
     ready(tab, (folder / "page.html").as_uri())
     tab.set_default_timeout(0)
@@ -228,7 +228,7 @@ def memory(browser: Any, minutes: float, folder: Path) -> list[dict[str, object]
     tab.evaluate(DRIVE, 60 * minutes)
     after = heap(tab)
     tab.close()
-    parts = {"STYLE": page.built_file("explorer.css"), "SCRIPT": page.built_file("explorer.js"),
+    parts = {"STYLE": server.built_file("explorer.css"), "SCRIPT": server.built_file("explorer.js"),
              "BYTES": base64.b64encode(pack(view, pictures=False, reasons=False)).decode()}  # fmt: skip
     text = NOTEBOOK
     for name, part in parts.items():

@@ -37,7 +37,17 @@ def rows(n: int) -> pa.Table:
 
 def start(browser: Any, model: Path, data: Path) -> tuple[float, float]:
     """Seconds until the page is ready, on the clock and of computing."""
-    command = [sys.executable, "-m", "centrality.cli", "explore", str(model), str(data), "--no-browser", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "centrality.apps.cli",
+        "explore",
+        str(model),
+        str(data),
+        "--no-browser",
+        "--port",
+        "0",
+    ]
     tab = browser.new_page(viewport={"width": 1400, "height": 900})
     servers = []
 

@@ -8,15 +8,15 @@ A new benchmark is one line here; `make benchmarks ARGS=--check` then tells when
 from dataclasses import dataclass
 
 ENGINE = ("engine/*.h", "engine/kernels.cpp", "engine/module.cpp")
-SCORES = (*ENGINE, *(f"src/centrality/{room}/*.py" for room in ("network", "model", "scores")))
-FITS = (*SCORES, "src/centrality/fuse/*.py", "src/centrality/training/*.py")
+SCORES = (*ENGINE, *(f"src/centrality/{room}/*.py" for room in ("network", "model", "analysis")))
+FITS = (*SCORES, "src/centrality/fuse/*.py")
 SAME_SCORES = ("benchmarks/same_scores.csv",)
 TORCH = ("src/centrality/torch/*.py",)
-TABLES = ("src/centrality/tables/*.py", "src/centrality/scoring/*.py")
+TABLES = ("src/centrality/tables/*.py", "src/centrality/bulk/*.py")
 COLUMNS = ("src/centrality/representations/*.py", "src/centrality/chain.py")
-SELECTING = ("src/centrality/selecting/*.py",)
-EXPLORER = ("src/centrality/explorer/*.py", "web/src/**/*.ts")
-SERVICE = ("src/centrality/service/*.py", *TABLES, *SCORES)
+SELECTING = ("src/centrality/selection/*.py",)
+EXPLORER = ("src/centrality/apps/explorer/*.py", "web/src/**/*.ts")
+SERVICE = ("src/centrality/apps/service/*.py", *TABLES, *SCORES)
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ BY_HAND = (
     _measured("contextual_scenarios", *SAME_SCORES),
     _measured("dirty_calibration", *SAME_SCORES),
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
-    _measured("drift", "src/centrality/regions.py", "src/centrality/scores/drift*.py", *SAME_SCORES),
+    _measured("drift", "src/centrality/regions.py", "src/centrality/analysis/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
-    _measured("known_pairs", "src/centrality/depths/mahalanobis.py", *SAME_SCORES),
+    _measured("known_pairs", "src/centrality/depths/distance_based.py", *SAME_SCORES),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *SAME_SCORES, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),
     Figure("python -m benchmarks.scale --device cuda", ("scale_cuda", "scale_16_cores"), (*TORCH, *TABLES, *SCORES)),
@@ -96,12 +96,15 @@ BY_HAND = (
         ("mutation", "mutation_survivors"),
         (
             "tests/mutation/*.py",
-            *(f"src/centrality/{module}.py" for module in ("model_file", "regions", "metrics")),
-            *(f"src/centrality/{module}.py" for module in ("scores/calibration", "scores/conformal", "torch/losses")),
-            *(f"src/centrality/training/{module}.py" for module in ("comparisons", "schemes")),
+            *(f"src/centrality/{module}.py" for module in ("_internal/model_file", "regions", "metrics")),
+            *(
+                f"src/centrality/{module}.py"
+                for module in ("network/calibration", "analysis/conformal", "torch/networks")
+            ),
+            *(f"src/centrality/fuse/{module}.py" for module in ("comparisons", "schemes")),
         ),
     ),
-    Figure("make fuzz", ("fuzz",), ("tests/fuzz/*.py", *TABLES, *COLUMNS, "src/centrality/service/*.py")),
+    Figure("make fuzz", ("fuzz",), ("tests/fuzz/*.py", *TABLES, *COLUMNS, "src/centrality/apps/service/*.py")),
 )
 FIGURES = (*ROUTINE, *BY_HAND)
 PAPER = Figure("centrality reproduce all", ("*",), ("paper/*.py", *SAME_SCORES))

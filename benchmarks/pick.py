@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks._results import data, save
 from centrality import FUSE, select
-from centrality.selecting.likeness import by_model
+from centrality.selection.copies import likeness_by_model
 
 Rows = NDArray[np.float32]
 Picks = NDArray[np.intp]
@@ -81,7 +81,7 @@ def coverage() -> None:
     for n, p, k in ((2_000, 8, 100), (5_000, 16, 200), (100_000, 64, 1_000)):
         X = clusters(n, p, 0)
         model = FUSE(random_state=0, max_steps=200).fit(X)
-        Z = by_model(model, X)
+        Z = likeness_by_model(model, X)
         ways: dict[str, Callable[[], Picks]] = {
             "select, diverse": lambda m=model, X=X, k=k: select(m, X, k, "diverse"),  # type: ignore[misc]
             "plain greedy": lambda Z=Z, k=k: plain_greedy(Z, k),  # type: ignore[misc]
@@ -157,7 +157,7 @@ def probe() -> None:
             half = min(len(X) // 2, POOL)
             pool, rest = order[:half], order[half : 2 * half]
             model = FUSE(random_state=seed, max_steps=200).fit(X[pool])
-            Z, tried = by_model(model, X[pool]), by_model(model, X[rest])
+            Z, tried = likeness_by_model(model, X[pool]), likeness_by_model(model, X[rest])
             for way, picks in ways_to_pick(model, X[pool], Z, seed).items():
                 found.setdefault(way, []).append(accuracy(Z[picks], y[pool][picks], tried, y[rest]))
         for way, values in found.items():

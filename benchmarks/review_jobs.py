@@ -128,7 +128,9 @@ class Desk:
     def run(self, *options: str, stdout: int = subprocess.PIPE) -> "subprocess.Popen[str]":
         """Start `centrality explore` with these options."""
         parts = ["explore", self.model, self.data, "--marks", self.marks, "--key", "number", "--map", "pca", *options]
-        return subprocess.Popen([sys.executable, "-m", "centrality.cli", *map(str, parts)], stdout=stdout, text=True)
+        return subprocess.Popen(
+            [sys.executable, "-m", "centrality.apps.cli", *map(str, parts)], stdout=stdout, text=True
+        )
 
     def start(self) -> None:
         self.server = self.run("--no-browser", "--port", str(self.port))

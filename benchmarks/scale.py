@@ -34,11 +34,12 @@ from scipy.stats import spearmanr
 
 from benchmarks._results import save
 from centrality import FUSE, load, tables
-from centrality.model.fitted import Fitted
-from centrality.scores.calibration import QUANTILES
-from centrality.scoring import chunks, sampling, workers
-from centrality.scoring.job import Job
-from centrality.scoring.stream import score_chunk
+from centrality._internal import processes
+from centrality.bulk import chunks
+from centrality.bulk import sample as sampling
+from centrality.bulk.score import ScoringJob, score_chunk
+from centrality.model.fitted import FittedModel
+from centrality.network.calibration import QUANTILES
 
 COLUMNS, PER_FILE, PER_GROUP = 16, 1_000_000, 250_000
 HELD = 4_000_000  # rows scored from memory
@@ -92,7 +93,7 @@ def prepare(folder: Path, rows: int) -> None:
         table = pa.Table.from_batches([block(number, min(PER_FILE, rows - number * PER_FILE))])
         options = {"use_dictionary": False, "compression": "none", "row_group_size": PER_GROUP}
         parquet.write_table(table, folder / "in" / f"{number:05d}.parquet", **options)
-        if number < workers.cores():
+        if number < processes.cores():
             parquet.write_table(table.slice(0, 1000), folder / "small" / f"{number:05d}.parquet")
     rng = np.random.default_rng(0)
     FUSE(random_state=0).fit(sampling.sample(folder / "in", 20_000, rng)).save(folder / "m.safetensors")
@@ -141,9 +142,9 @@ def read(chunk: chunks.Chunk) -> None:
             pass
 
 
-def move(job: Job, chunk: chunks.Chunk) -> None:
+def move(job: ScoringJob, chunk: chunks.Chunk) -> None:
     """Score by a model that takes no time: what is left is reading, making a matrix, and writing."""
-    with patch.object(Fitted, "units", lambda _, rows: np.zeros((len(rows), 2))):
+    with patch.object(FittedModel, "units", lambda _, rows: np.zeros((len(rows), 2))):
         score_chunk(job, chunk)
 
 
@@ -171,10 +172,10 @@ def line(what: str, rows: int, seconds: float, cpu: float, watch: Watch | None =
 
 
 def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
-    model, cores = str(folder / "m.safetensors"), workers.cores()
+    model, cores = str(folder / "m.safetensors"), processes.cores()
     found = [from_memory(folder, rows, device)]
     for count in dict.fromkeys((cores, 1) if device == "cpu" else (cores, cores // 4, 1)):
-        command = ["-m", "centrality.cli", "score", model, "--workers", str(count), "--device", device]
+        command = ["-m", "centrality.apps.cli", "score", model, "--workers", str(count), "--device", device]
         start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
         seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
         there = sum(part.rows or 0 for part in chunks.plan(folder / "out", None))
@@ -214,7 +215,7 @@ def fit(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
     fresh = tables.numbers(sampling.sample(folder / "in", ASKED, rng))
     best = FUSE(random_state=1, device=device).fit(larger)
     out = str(folder / "fitted.safetensors")
-    command = ["-m", "centrality.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
+    command = ["-m", "centrality.apps.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
     seconds, watch, _ = timed(*command, "--random-state", "0")
     model = load(out)
     raw = model.fitted_.raw(X)
@@ -255,12 +256,12 @@ def main() -> None:
         from benchmarks import scale  # by a name that other processes know
 
         what, folder = arguments.alone
-        work = scale.read if what == "read" else partial(scale.move, Job(load(f"{folder}/m.safetensors"), [0.5]))
+        work = scale.read if what == "read" else partial(scale.move, ScoringJob(load(f"{folder}/m.safetensors"), [0.5]))
         work = partial(scale.clocked, work)
-        done = workers.run(work, chunks.plan(f"{folder}/in", f"{folder}/moved"), workers.cores())
+        done = processes.run(work, chunks.plan(f"{folder}/in", f"{folder}/moved"), processes.cores())
         wall, cpu = np.sum([taken for _, taken in done], axis=0)
         shutil.rmtree(f"{folder}/moved", ignore_errors=True)
-        print(wall / workers.cores(), cpu)
+        print(wall / processes.cores(), cpu)
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     at = "" if arguments.device == "cpu" else f"_{arguments.device}"

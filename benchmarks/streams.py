@@ -90,7 +90,7 @@ def process(command: list[str], stdin: Path | None) -> tuple[float, float, int]:
 def command(what: str, model: Path, folder: Path) -> tuple[list[str], Path | None]:
     """What to run, and what it finds on stdin."""
     python, data = [sys.executable], str(folder / "rows.parquet")
-    score = [*python, "-m", "centrality.cli", "score", str(model)]
+    score = [*python, "-m", "centrality.apps.cli", "score", str(model)]
     if what == MEMORY:
         return [*python, "-c", FROM_MEMORY, str(model), data], None
     if what == "parquet to parquet":

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "internals" / "house.md"
 BEFORE = "3b13b1ab"  # the last commit before files were merged and a fit was written on one page
 LONG = 40  # lines of a function
-LONGEST, MOST_FLOORS = 400, 13  # lines of a file; layers
+LONGEST, MOST_FLOORS = 600, 13  # lines of a file; layers
 CODE = "of these, code: no docstring, import, comment or blank"
 MARKS = "<!-- figures: make house -->", "<!-- end of figures -->"
 COUNT_NAMES = """
@@ -53,7 +53,7 @@ def map_of_the_house() -> dict[str, str]:
 def floors() -> list[list[str]]:
     """Return the rooms of each layer of the contract in pyproject.toml, from the top."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    (found,) = [one for one in settings["contracts"] if one["type"] == "layers"]
+    found = next(one for one in settings["contracts"] if one["type"] == "layers")
     return [[room.strip().removeprefix("centrality.") for room in layer.split("|")] for layer in found["layers"]]
 
 
@@ -128,7 +128,7 @@ def wrong() -> list[str]:
     """Return a line for whatever CONTRIBUTING.md says of the tree that is not so, and for each long file."""
     package, page = ROOT / "src" / "centrality", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rooms = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
-    rooms |= {path.name for path in package.glob("*.py")} - {"__main__.py"}  # the front door of cli.py
+    rooms |= {path.name for path in package.glob("*.py")} - {"__main__.py"}  # the front door of apps/cli.py
     named, layers = list(map_of_the_house()), floors()
     found = [f"the map of CONTRIBUTING.md and the tree differ in {room}" for room in sorted(rooms ^ set(named))]
     mapped = [room.removesuffix("/").removesuffix(".py") for room in named]

@@ -11,7 +11,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from centrality import FUSE, datasets, maps, plots
-from centrality.commands.demo import make_demo
+from centrality.apps.commands.demo import make_demo
 from centrality.depths import Halfspace, Spatial
 from centrality.regions import dd_plot, median
 

@@ -1,5 +1,5 @@
 // The background of one member: a mixture of t-distributions, or of Gaussians, whose log-density potentials start from.
-// Their covariances are low-rank plus isotropic, and blurred more or less: network/background.py.
+// Their covariances are low-rank plus isotropic, and blurred more or less: fuse/background.py.
 //
 // Rows, or points of a line, lie side by side in lanes (a `Panel`): every sum over columns and directions has one order
 // for each of them, and a row's bits do not depend on the others. Distances add up in double: they may be large, and

@@ -1,4 +1,4 @@
-// Groups of rows: rows that lie far apart, to begin with, and k-means from there. network/groups.py uses both.
+// Groups of rows: rows that lie far apart, to begin with, and k-means from there. fuse/initialize.py uses both.
 //
 // Every distance is a sum in one order and every total is added up row by row, so that all builds find the same groups:
 // a row between two centres would else go to the one or the other by the last digit of a distance.

@@ -104,7 +104,7 @@ struct Training {
     bool teaches(int head) const { return heads == Heads::both || heads == (head ? Heads::local : Heads::global); }
 };
 
-// The constants that turn outputs into a pair of raw scores; scores/calibration.py explains them.
+// The constants that turn outputs into a pair of raw scores; network/calibration.py explains them.
 struct Calibration {
     Size members, potentials;
     const double *low, *per_unit;       // (members, k) of each potential

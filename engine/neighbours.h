@@ -1,4 +1,4 @@
-// The distance of rows to their neighbours: training/noise.py uses it.
+// The distance of rows to their neighbours: fuse/initialize.py uses it.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Steps of training with explicit gradients. The losses are those of torch/losses.py, where autograd gives the same.
+// Steps of training with explicit gradients. The losses are those of torch/networks.py, where autograd gives the same.
 //
 // With h the inputs and a = φ(h) the outputs of each layer, and u the head folded through the linear projection:
 //     score       m_L = u φ'(h_L),  m_i = (m_{i+1} W_{i+1}) φ'(h_i),  score = m_1 W_1   (a chain down)

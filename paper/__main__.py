@@ -2,6 +2,6 @@
 
 import sys
 
-from centrality.cli import main
+from centrality.apps.cli import main
 
 sys.exit(main(["reproduce", *sys.argv[1:]]))

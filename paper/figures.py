@@ -4,7 +4,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from centrality._atomic import write_atomically
+from centrality._internal.files import write_atomically
 
 
 def save(figure: Any, path: Path, dpi: int = 110) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import provenance
 from benchmarks.cells import Files
 
-from centrality._atomic import write_atomically
+from centrality._internal.files import write_atomically
 
 COLUMNS = ("item", "dataset", "method", "metric", "settings", "paper", "value", "std")
 TIME, COUNT = "seconds of measuring", "cells measured"

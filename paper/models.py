@@ -7,7 +7,7 @@ import numpy as np
 
 from centrality import FUSE, PaperFUSE
 from centrality.depths import Depth, Halfspace, KernelDensity, Mahalanobis, Potential, Projection, Spatial
-from centrality.scores.mixing import LINEAR, SOFT, Mixing
+from centrality.network.calibration import LINEAR, SOFT, Mixing
 
 SETTINGS = {
     "paper": "the paper's settings: Algorithm 1 for 30 epochs, its network, raw features, clipping",

@@ -7,7 +7,7 @@ from types import ModuleType
 
 from benchmarks import provenance
 
-from centrality._atomic import write_atomically
+from centrality._internal.files import write_atomically
 from paper import ITEMS
 from paper.lab import COUNT, TIME, Row, read
 from paper.models import SETTINGS

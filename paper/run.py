@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.cells import measure_unknown
 
-from centrality._checks import InputError, whole_number
+from centrality._internal.checks import InputError, whole_number
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent

@@ -39,9 +39,9 @@ def quick(**changes) -> "FUSE":
     With one of the paper's words it is a PaperFUSE.
     """
     from centrality import FUSE, PaperFUSE
-    from centrality.training.plan import OURS
+    from centrality.fuse.config import FUSE_DEFAULTS
 
-    kind = PaperFUSE if OURS.keys() & changes.keys() else FUSE
+    kind = PaperFUSE if FUSE_DEFAULTS.keys() & changes.keys() else FUSE
     return kind(**({"max_steps": 60, "hidden": (16, 16), "random_state": 0} | changes))
 
 
@@ -49,15 +49,15 @@ def quick(**changes) -> "FUSE":
 def short_fits(monkeypatch) -> None:
     """Fits that are not told how long to train take 60 steps: where what is done with a model is the question."""
     for name in ("STEPS", "STEPS_WHEN_CLEAN", "STEPS_OF_EACH"):
-        monkeypatch.setattr(f"centrality.training.plan.{name}", 60)
+        monkeypatch.setattr(f"centrality.fuse.config.{name}", 60)
 
 
 @pytest.fixture
 def torch_trains(monkeypatch):
     """Torch trains our own networks too, as it does on a GPU."""
-    from centrality.training.torch_learner import TorchLearner
+    from centrality.fuse.torch_trainer import TorchTrainer
 
-    monkeypatch.setattr("centrality.training.schedules.learner_for", TorchLearner)
+    monkeypatch.setattr("centrality.fuse.train.learner_for", TorchTrainer)
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ class Server:
     """`centrality serve` in a process of its own, on a free port."""
 
     def __init__(self, *arguments: str, where: Where = foreground) -> None:
-        command = [sys.executable, "-m", "centrality.cli", "serve", *arguments, "--port", "0"]
+        command = [sys.executable, "-m", "centrality.apps.cli", "serve", *arguments, "--port", "0"]
         with where():
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         said = present(self.process.stderr).readline()  # waits until it serves

@@ -25,9 +25,9 @@ def main() -> None:
 
     assert all(find_spec(name) is None for name in ABSENT), "This wants an environment without extras."
     assert command("--version").strip() == f"centrality {centrality.__version__}"
-    by_module = subprocess.run([sys.executable, "-m", "centrality.cli", "--help"], capture_output=True, text=True)
+    by_module = subprocess.run([sys.executable, "-m", "centrality.apps.cli", "--help"], capture_output=True, text=True)
     assert by_module.stdout == command("--help")
-    static = files("centrality.explorer") / "static"
+    static = files("centrality.apps.explorer") / "static"
     assert all((static / name).read_bytes() for name in ("explorer.js", "explorer.css"))
     with tempfile.TemporaryDirectory() as folder:
         of_a_table(Path(folder))

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from centrality import FUSE, Chain, load, model_file
+from centrality import FUSE, Chain, load
+from centrality._internal import model_file
 from centrality.fuse.parts import from_parts
 from centrality.model.reader import reader_of
 from centrality.representations import Series, Table
@@ -111,7 +112,7 @@ def test_parameters_reach_the_fitted_parts_of_a_chain_whether_it_was_fitted_or_l
         assert model.t == t
         np.testing.assert_array_equal(model.centrality(FRAME), expected)
     model.set_params(representation__unreadable=0.5)
-    assert reader_of(model).reading().unreadable == 0.5
+    assert reader_of(model).input_spec().unreadable == 0.5
     assert model.get_params()["model__t"] == 1.0
     assert clone(model).fit(FRAME).t == 1.0
     with pytest.raises(ValueError, match="Invalid parameter 'tt'"):

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from centrality import commands
-from centrality.cli import main
+from centrality.apps import commands
+from centrality.apps.cli import main
 
 
 def run(*arguments, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "centrality.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "centrality.apps.cli", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 EXPLAIN = """
 import contextlib, io, json, sys
-from centrality.cli import main
+from centrality.apps.cli import main
 said = {}
 for command in sys.argv[1:]:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):

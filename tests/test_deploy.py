@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from centrality.commands._parser import parser
+from centrality.apps.commands._parser import parser
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"

@@ -13,14 +13,13 @@ import pytest
 from pyarrow import parquet
 
 from centrality import Chain, distributed, load, tables
-from centrality._estimator import random_numbers
-from centrality.cli import main
+from centrality._internal.input import random_numbers
+from centrality.apps.cli import main
+from centrality.bulk import chunks, sample
+from centrality.bulk.score import ScoringJob, score_chunk
 from centrality.representations import Table
-from centrality.representations._base import as_arrow
-from centrality.scoring import chunks, sampling
-from centrality.scoring.job import Job
-from centrality.scoring.stream import score_chunk
-from centrality.tables.unreadable import NEW_KIND, NEW_VALUE
+from centrality.representations.base import as_arrow
+from centrality.tables.columns import NEW_KIND, NEW_VALUE
 from tests import errands
 from tests.conftest import quick
 from tests.examples import assert_examples_hold
@@ -93,8 +92,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def expected(model, folder, tmp_path_factory):
     """The same folder scored by this one process."""
     out = tmp_path_factory.mktemp("alone")
-    job = Job(load(model), [0.0, 1.0])
-    chunks.do_all(lambda chunk: score_chunk(job, chunk), chunks.plan(folder, out))
+    job = ScoringJob(load(model), [0.0, 1.0])
+    chunks.run_chunks(lambda chunk: score_chunk(job, chunk), chunks.plan(folder, out))
     return contents(out)
 
 
@@ -210,7 +209,7 @@ def test_a_fit_on_the_cluster_is_the_fit_on_its_sample(cluster, folder):
     fitted = distributed.fit(folder, model, columns=["a", "b"], sample=20_000)
     assert fitted is model
     rng = np.random.default_rng(random_numbers(model.random_state).randint(2**31))
-    here = quick(contamination=0.05).fit(sampling.sample(folder, 20_000, rng, ["a", "b"]))
+    here = quick(contamination=0.05).fit(sample.sample(folder, 20_000, rng, ["a", "b"]))
     X = tables.numbers(parquet.read_table(folder, columns=["a", "b"]))[:1000]
     assert_same_unbounded(fitted.fitted_.raw(X), here.fitted_.raw(X))
     assert fitted.offset_ == pytest.approx(here.offset_, abs=1e-9)

@@ -49,7 +49,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(dist):
         metadata = wheel.read(f"centrality-{__version__}.dist-info/METADATA").decode()
     assert {name for name in names if ".dist-info/" not in name} == package() | engine()
     assert any("/engine/portable." in name for name in names)
-    assert {"centrality/explorer/static/explorer.js", "centrality/py.typed"} <= names
+    assert {"centrality/apps/explorer/static/explorer.js", "centrality/py.typed"} <= names
     assert f"\nVersion: {__version__}\n" in metadata
     assert "\nClassifier: Programming Language :: Python :: 3.13\n" in metadata
     description = metadata.partition("\n\n")[2]

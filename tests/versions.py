@@ -24,11 +24,16 @@ EXTRAS = ("plots", "data", "excel", "series", "onnx")  # light, and each with it
 WITHOUT_TORCH = ("plots", "data", "excel")  # of these, what TORCHLESS wants
 TOOLS = ("pytest", "hypothesis", "psutil", "pandas", "polars")
 SELECTED = [
-    *("tests/tables", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
-    *("tests/fuse/test_estimator.py", "tests/test_estimator.py", "tests/test_model_file.py", "tests/test_cli.py"),
-    *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
+    *("tests/tables", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/analysis"),
     *(
-        "tests/model/test_explanations.py",
+        "tests/fuse/test_estimator.py",
+        "tests/_internal/test_input.py",
+        "tests/_internal/test_model_file.py",
+        "tests/test_cli.py",
+    ),
+    *("tests/bulk/test_score_stream.py", "tests/bulk/test_ranking.py", "tests/bulk/test_sample.py"),
+    *(
+        "tests/model/test_explain_explanations.py",
         "tests/representations/test_table.py",
         "tests/representations/test_series.py",
     ),
@@ -36,10 +41,10 @@ SELECTED = [
     "tests/properties/test_sklearn_contract.py",
 ]
 TORCHLESS = [
-    *("tests/tables", "tests/depths", "tests/scores", "tests/datasets", "tests/golden", "tests/test_metrics.py"),
-    *("tests/engine/test_odd_input.py", "tests/engine/test_without_torch.py", "tests/model/test_typical.py"),
+    *("tests/tables", "tests/depths", "tests/analysis", "tests/datasets", "tests/golden", "tests/test_metrics.py"),
+    *("tests/engine/test_odd_input.py", "tests/engine/test_without_torch.py", "tests/model/test_explain_typical.py"),
     *("tests/representations/test_table.py", "tests/test_chain.py", "tests/properties/test_unreadable.py"),
-    *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
+    *("tests/bulk/test_score_stream.py", "tests/bulk/test_ranking.py", "tests/bulk/test_sample.py"),
 ]
 LEFT_OUT = ["-m", "not data", "-k", "not umap"]  # data sets, and the one test here of an extra that is heavy
 # Old packages warn of what newer ones beside them will drop; that is no error of ours.

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-const OUT = "../src/centrality/explorer/static/";
+const OUT = "../src/centrality/apps/explorer/static/";
 const digest = (text) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 const files = readdirSync("src", { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`).sort();

@@ -1,4 +1,4 @@
-"""Writes web/src/core/header.ts, the payload's header as TypeScript sees it, from centrality.explorer.header.
+"""Writes web/src/core/header.ts, the payload's header as TypeScript sees it, from centrality.apps.explorer.header.
 
 `make web` runs it; tests/explorer/test_header.py tells if the file is stale.
 """
@@ -7,11 +7,11 @@ import types
 from pathlib import Path
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from centrality.explorer import header
+from centrality.apps.explorer import header
 
 OUT = Path(__file__).parent / "src" / "core" / "header.ts"
 PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", type(None): "null"}
-FIRST = "// Written by web/header.py from src/centrality/explorer/header.py: change that, then run make web.\n"
+FIRST = "// Written by web/header.py from src/centrality/apps/explorer/header.py: change that, then run make web.\n"
 
 
 def written() -> str:

@@ -12,14 +12,14 @@ import numpy as np
 
 # None of these calls another one of them.
 PARTS = {
-    "steps of training, by the engine": ("training.engine_learner", "EngineLearner._train_member"),
-    "batches and noise drawn": ("training.batches", "BatchSampler.draw"),
+    "steps of training, by the engine": ("fuse.engine_trainer", "EngineLearner._train_member"),
+    "batches and noise drawn": ("fuse.batches", "BatchSampler.draw"),
     "what drift remembers of the columns": ("fuse.estimator", "TrainingColumns.of"),
-    "the background of the potentials": ("fuse.settings", "background_of"),
-    "the report on the fit": ("model.finish_fit", "examine"),
+    "the background of the potentials": ("fuse.config", "background_of"),
+    "the report on the fit": ("model.finish", "examine"),
     "scaling": ("fuse.estimator", "Scaling.fit"),
     "noise scales": ("fuse.estimator", "noise_scales"),
-    "typical points": ("model.finish_fit", "typical_points"),
+    "typical points": ("model.finish", "typical_points"),
 }
 BATCH, POTENTIALS, ANCHORS, HIDDEN, STEPS = 64, 1, 256, 128, 250
 

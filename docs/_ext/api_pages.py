@@ -20,12 +20,11 @@ MODULES = {
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
     "centrality.spark": "Score a Spark frame.",
-    "centrality.scores.corrections": "What `smallest_correction` returns.",
-    "centrality.scores.drift": "What `drift` returns.",
-    "centrality.scores.drift_columns": "What `drift` says of one column, or of two.",
-    "centrality.scores.drift_windows": "What `drift_report` returns.",
-    "centrality.scores.reasons": "What `reasons` returns.",
-    "centrality.scores.report": "What `report` returns.",
+    "centrality.model.explain": "What `smallest_correction` returns.",
+    "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",
+    "centrality.analysis.drift": "What `drift` and `drift_report` return.",
+    "centrality.analysis.reasons": "What `reasons` returns.",
+    "centrality.analysis.report": "What `report` returns.",
 }
 MOST_EXAMPLES = 6
 # Types in words that readers know; where one is left that is not plain, only the default is shown.
@@ -38,12 +37,11 @@ KNOWN_AS = {
 CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Of these modules, users meet only some names: mostly what methods return.
 SHOWN = {
-    "centrality.scores.corrections": "What `smallest_correction` returns.",
-    "centrality.scores.drift": "What `drift` returns.",
-    "centrality.scores.drift_columns": "What `drift` says of one column, or of two.",
-    "centrality.scores.drift_windows": "What `drift_report` returns.",
-    "centrality.scores.reasons": "What `reasons` returns.",
-    "centrality.scores.report": "What `report` returns.",
+    "centrality.model.explain": "What `smallest_correction` returns.",
+    "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",
+    "centrality.analysis.drift": "What `drift` and `drift_report` return.",
+    "centrality.analysis.reasons": "What `reasons` returns.",
+    "centrality.analysis.report": "What `report` returns.",
 }
 INTERNAL = {"centrality.depths": {"BY_NAME", "Depth"}}  # of a module's __all__, what users do not call
 MOST_EXAMPLES = 6
@@ -68,12 +66,11 @@ SHOWN = {
         "Spatial",
         "Zonoid",
     ],
-    "centrality.scores.corrections": ["Correction", "Corrections"],
-    "centrality.scores.drift": ["Drift", "HeadDrift"],
-    "centrality.scores.drift_columns": ["ColumnDrift", "PairDrift"],
-    "centrality.scores.drift_windows": ["DriftReport", "Window"],
-    "centrality.scores.reasons": ["Reasons", "Reason"],
-    "centrality.scores.report": ["Report"],
+    "centrality.model.explain": ["Correction", "Corrections"],
+    "centrality.analysis.drift_columns": ["ColumnDrift", "PairDrift"],
+    "centrality.analysis.drift": ["Drift", "DriftReport", "HeadDrift", "Window"],
+    "centrality.analysis.reasons": ["Reasons", "Reason"],
+    "centrality.analysis.report": ["Report"],
     "centrality.distributed": ["fit", "score"],
 }
 
@@ -119,7 +116,7 @@ FIRST = (
     "drift", "drift_report", "report", "standard_error", "raw", "transform",
     "get_feature_names_out", "save", "to_onnx", "explore", "as_in_paper",
 )  # fmt: skip
-# What a `Chain` asks of a representation, and nobody else: whoever writes one reads representations/_base.py.
+# What a `Chain` asks of a representation, and nobody else: whoever writes one reads representations/base.py.
 FOR_EXTENSIONS = {
     "values", "warm_up", "rows_of", "shown", "state", "restore", "origins", "typical", "types", "from_command_line",
     "examined",

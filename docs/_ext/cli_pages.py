@@ -5,9 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from centrality.commands import ALL
-from centrality.commands._examples import EXAMPLES
-from centrality.commands._parser import SHARED, parser
+from centrality.apps.commands import ALL
+from centrality.apps.commands._parser import EXAMPLES, SHARED, parser
 
 os.environ["COLUMNS"] = "84"  # argparse breaks its lines for a terminal: let it be the same one everywhere
 

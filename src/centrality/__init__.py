@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
     from centrality.fuse import PaperFUSE as PaperFUSE
-    from centrality.scores.mixing import blend as blend
-    from centrality.selecting.copies import copies as copies
-    from centrality.selecting.labels import wrong_labels as wrong_labels
-    from centrality.selecting.pick import select as select
-    from centrality.selecting.rank import rank as rank
+    from centrality.network.calibration import blend as blend
+    from centrality.selection.copies import copies as copies
+    from centrality.selection.labels import wrong_labels as wrong_labels
+    from centrality.selection.pick import select as select
+    from centrality.selection.rank import rank as rank
 
 __version__ = "0.2.0"
 
@@ -25,11 +25,11 @@ _HOMES = {
     "PaperFUSE": "fuse",
     "Chain": "chain",
     "load": "chain",
-    "blend": "scores.mixing",
-    "copies": "selecting.copies",
-    "rank": "selecting.rank",
-    "select": "selecting.pick",
-    "wrong_labels": "selecting.labels",
+    "blend": "network.calibration",
+    "copies": "selection.copies",
+    "rank": "selection.rank",
+    "select": "selection.pick",
+    "wrong_labels": "selection.labels",
 }
 _ROOMS = (
     "datasets",

@@ -2,7 +2,7 @@
 
 import sys
 
-from centrality.cli import main
+from centrality.apps.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,18 +7,19 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from centrality import __version__, model_file
-from centrality._checks import InputError, InputTypeError
-from centrality._estimator import Dissimilarity, ModelRows, unchanged_on_failure, warn_of_labels
+from centrality import __version__
+from centrality._internal import model_file
+from centrality._internal.checks import InputError, InputTypeError
+from centrality._internal.devices import find_device
+from centrality._internal.input import Dissimilarity, ModelRows, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
-from centrality.model.fitted import Fitted
+from centrality.model.fitted import FittedModel
 from centrality.model.interface import CentralityModel, with_fitted
-from centrality.network.devices import find_device
-from centrality.network.folds import among
+from centrality.model.reader import RepresentationReader
+from centrality.network.folds import restrict_dissimilarity
 from centrality.representations import representation_named
-from centrality.representations._base import Representation
-from centrality.representations._reader import RepresentationReader
+from centrality.representations.base import Representation
 
 if TYPE_CHECKING:
     from torch import nn
@@ -93,7 +94,7 @@ class Chain(CentralityModel):
             there = ~np.isnan(Z).all(1)
             self.model_ = model._fit(  # noqa: SLF001
                 Z[there],
-                dissimilarity=among(dissimilarity, np.flatnonzero(there), len(Z)),
+                dissimilarity=restrict_dissimilarity(dissimilarity, np.flatnonzero(there), len(Z)),
                 as_new=None if as_new is None else as_new[there],
             )
         return self
@@ -129,7 +130,7 @@ class Chain(CentralityModel):
             check_is_fitted(self)
             return getattr(self.model_, name)  # of the FUSE inside
 
-    def _learn(self, fitted: Fitted) -> None:
+    def _learn(self, fitted: FittedModel) -> None:
         self.model_ = with_fitted(self.model_, fitted)
 
     def _reader(self) -> RepresentationReader:

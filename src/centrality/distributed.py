@@ -21,17 +21,16 @@ import numpy as np
 import pyarrow as pa
 
 from centrality import tables
-from centrality._estimator import random_numbers
-from centrality._optional import optional
+from centrality._internal.checks import optional
+from centrality._internal.input import random_numbers
+from centrality._internal.processes import Outcome, outcome, result_of
+from centrality.bulk import chunks
+from centrality.bulk import sample as sampling
+from centrality.bulk.score import ScoringJob, score_chunk
 from centrality.chain import fuse_of
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel, with_fitted
-from centrality.scores.mixing import checked_t
-from centrality.scoring import chunks, sampling
-from centrality.scoring.job import Job
-from centrality.scoring.outcomes import Outcome
-from centrality.scoring.stream import score_chunk
-from centrality.scoring.workers import outcome, result_of
+from centrality.network.calibration import checked_t
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -78,17 +77,17 @@ def score(
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     if p_values:
         model.fitted_.calibration_rows()  # raises before the work if there are none
-    job = Job(model, ts, p_values=p_values, explain=explain, resume=resume)
+    job = ScoringJob(model, ts, p_values=p_values, explain=explain, resume=resume)
     scored = do_job(job, chunks.plan(data, output, split), address, progress=progress)
     scored.unreadable.warn()
     return scored.rows
 
 
-def do_job(job: Job, plan: Sequence[chunks.Chunk], address: str | None, *, progress: bool) -> chunks.Scored:
+def do_job(job: ScoringJob, plan: Sequence[chunks.Chunk], address: str | None, *, progress: bool) -> chunks.Scored:
     """Do these chunks of a job; return the number of rows, and which cells could not be read."""
     job = replace(job, model=_on_cpu(job.model))
     with _connected(address):
-        return chunks.Scored.all_of(chunks.do_all(partial(score_chunk, job), plan, tasks, progress=progress))
+        return chunks.Scored.all_of(chunks.run_chunks(partial(score_chunk, job), plan, tasks, progress=progress))
 
 
 def fit(

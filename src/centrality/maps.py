@@ -6,8 +6,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from centrality._checks import InputError, generator
-from centrality._optional import optional
+from centrality._internal.checks import InputError, generator, optional
 
 METHODS = ("pca", "umap")
 LANDMARKS = 20_000  # rows that UMAP maps; the others go between the landmarks they are nearest to

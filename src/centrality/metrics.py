@@ -6,8 +6,8 @@ from scipy import stats
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_array
 
-from centrality._checks import InputError, whole_number
-from centrality._estimator import RowsLike
+from centrality._internal.checks import InputError, whole_number
+from centrality._internal.input import RowsLike
 
 CORRELATIONS = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
 

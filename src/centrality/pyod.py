@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._estimator import RowsLike
-from centrality._optional import optional
+from centrality._internal.checks import optional
+from centrality._internal.input import RowsLike
 from centrality.fuse import FUSE
 
 BaseDetector: Any = optional("pyod.models.base", "pyod").BaseDetector

@@ -27,8 +27,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from centrality import plots
-from centrality._checks import InputError, whole_number
-from centrality._estimator import (
+from centrality._internal.checks import InputError, whole_number
+from centrality._internal.input import (
     CheckedRows,
     RandomState,
     RowsLike,

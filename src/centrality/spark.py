@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from centrality._optional import optional
+from centrality._internal.checks import optional
+from centrality.bulk.adapter import Adapter
+from centrality.bulk.score import ScoringJob, with_scores
 from centrality.model.interface import CentralityModel
-from centrality.scores.mixing import checked_t
-from centrality.scoring.adapter import Adapter
-from centrality.scoring.job import Job
-from centrality.scoring.stream import with_scores
+from centrality.network.calibration import checked_t
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,7 +35,7 @@ def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float]
     """
     types = optional("pyspark.sql.types", "spark")
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
-    job = Job(model, ts)
+    job = ScoringJob(model, ts)
     input_fields = [field for field in frame.schema.fields if field.name not in job.names]
     schema = types.StructType([*input_fields, *(types.StructField(name, types.DoubleType()) for name in job.names)])
 

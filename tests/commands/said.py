@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from centrality.cli import main
+from centrality.apps.cli import main
 
 
 def said(capsys: Any, *arguments: object) -> str:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import load, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.model.reader import reader_of
 
 pytestmark = pytest.mark.usefixtures("short_fits")

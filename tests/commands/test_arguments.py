@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from centrality.cli import main
+from centrality.apps.cli import main
 
 
 def test_json_is_for_machines(csv, model, tmp_path, capsys):

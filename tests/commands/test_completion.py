@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from centrality import commands
+from centrality.apps import commands
 from tests.commands.said import said
 
 

@@ -1,7 +1,7 @@
 """centrality datasets: what comes along, and as a file."""
 
 from centrality import tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from tests.commands.said import as_json, said
 
 

@@ -4,7 +4,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from centrality import load
-from centrality.cli import main
+from centrality.apps.cli import main
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from centrality import tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from tests.commands.said import as_json, said
 
 

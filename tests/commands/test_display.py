@@ -1,7 +1,7 @@
 """How results are shown: notes, colours, tables."""
 
-from centrality.cli import main
-from centrality.commands._display import aligned, coloured, shows_colour
+from centrality.apps.cli import main
+from centrality.apps.commands._terminal import aligned, coloured, shows_colour
 
 
 def test_verbose_says_how_long_it_took_and_quiet_hides_notes(folder, capsys):

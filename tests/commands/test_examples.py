@@ -4,9 +4,8 @@ import shlex
 
 import pytest
 
-from centrality import commands
-from centrality.commands._examples import EXAMPLES
-from centrality.commands._parser import parser
+from centrality.apps import commands
+from centrality.apps.commands._parser import EXAMPLES, parser
 
 
 @pytest.mark.parametrize(("name", "example"), [(name, e) for name, lines in EXAMPLES.items() for e in lines])

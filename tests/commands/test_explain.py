@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import load, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from tests.commands.said import as_json, said
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from centrality import Chain
-from centrality._checks import InputError
-from centrality.cli import main
+from centrality._internal.checks import InputError
+from centrality.apps.cli import main
 from centrality.onnx import Scorer
 from centrality.representations import Table
 from tests.conftest import quick

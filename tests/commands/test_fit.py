@@ -37,7 +37,7 @@ def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):
     arguments = ["fit", "rows.npy", "-o", "m.safetensors", "--max-steps", "1000000"]
     with foreground():
         process = subprocess.Popen(
-            [sys.executable, "-m", "centrality.cli", *arguments],
+            [sys.executable, "-m", "centrality.apps.cli", *arguments],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

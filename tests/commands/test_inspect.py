@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import tables
-from centrality.cli import main
+from centrality.apps.cli import main
 
 
 def test_inspect_says_what_is_in_a_model(model, capsys):
@@ -36,8 +36,7 @@ def test_a_model_of_mixed_columns_is_inspected_and_mapped(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_reading_a_model_needs_no_torch(model):
-    script = (
-        f"import sys\nfrom centrality.cli import main\nmain(['inspect', {str(model)!r}])\nprint('torch' in sys.modules)"
-    )
+    start = "import sys\nfrom centrality.apps.cli import main\n"
+    script = f"{start}main(['inspect', {str(model)!r}])\nprint('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"

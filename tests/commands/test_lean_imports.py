@@ -8,7 +8,7 @@ import pytest
 
 AFTERWARDS = """
 import json, sys
-from centrality.commands import _lean_imports
+from centrality.apps.commands import _lean_imports
 _lean_imports.import_scikit_learn()
 import numpy as np, pandas, scipy.stats
 from scipy import stats
@@ -44,7 +44,7 @@ def test_afterwards_both_are_the_real_modules_and_scikit_learn_knows_pandas_fram
 
 LEAN = """
 import json, sys
-from centrality.commands._lean_imports import import_scikit_learn
+from centrality.apps.commands._arguments import import_scikit_learn
 import_scikit_learn()
 import sklearn.base
 left_out = [name for name in ("scipy.stats", "pandas") if name in sys.modules]
@@ -68,7 +68,7 @@ def test_scikit_learn_comes_without_statistics_and_pandas_which_both_work_afterw
 def test_a_process_that_has_scikit_learn_is_left_as_it_is():
     import scipy.stats
 
-    from centrality.commands._lean_imports import import_scikit_learn
+    from centrality.apps.commands._arguments import import_scikit_learn
 
     before = dict(sys.modules)
     import_scikit_learn()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from centrality.cli import main
+from centrality.apps.cli import main
 
 
 @pytest.mark.parametrize("command", ["rank", "detect", "explain"])

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import Chain, load, select, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.representations import Table
 from tests.commands.said import as_json, said
 from tests.conftest import quick

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from tests.conftest import quick
 
 

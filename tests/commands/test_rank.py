@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from centrality import FUSE, Chain, tables
-from centrality.cli import main
-from centrality.commands._found import in_words
+from centrality.apps.cli import main
+from centrality.apps.commands._reading import in_words
 from centrality.representations import Series
 from tests.commands.said import as_json
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from centrality import load
-from centrality.cli import main
-from centrality.commands._reading import reading_lines
+from centrality.apps.cli import main
+from centrality.apps.commands._reading import reading_lines
 from centrality.model.reader import reader_of
 from centrality.tables import write
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from centrality import Chain, load, tables
-from centrality.cli import main
-from centrality.explorer.marks import MarksFile
-from centrality.explorer.row_keys import row_keys
+from centrality.apps.cli import main
+from centrality.apps.explorer.content import row_keys
+from centrality.apps.explorer.marks import MarksFile
 from centrality.representations import Table
 from tests.conftest import quick
 

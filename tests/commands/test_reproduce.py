@@ -17,8 +17,8 @@ from paper.encoders import encoded
 from paper.run import reproduce
 
 from centrality import datasets
-from centrality.cli import main
-from centrality.commands import reproduce as command
+from centrality.apps.cli import main
+from centrality.apps.commands import reproduce as command
 from centrality.metrics import graph_smoothness
 from centrality.representations import Images
 
@@ -342,7 +342,7 @@ def test_python_m_paper_is_the_same_command(monkeypatch, capsys):
 
 def test_without_the_repository_it_says_to_clone_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
-        command, "__file__", str(tmp_path / "site" / "lib" / "centrality" / "commands" / "reproduce.py")
+        command, "__file__", str(tmp_path / "site" / "lib" / "centrality" / "apps" / "commands" / "reproduce.py")
     )
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", "table1"]) == 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from centrality import load, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 

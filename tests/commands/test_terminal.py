@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import Chain, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.representations import Table
 from tests.conftest import quick
 from tests.foreground import background, foreground
@@ -52,7 +52,7 @@ def test_no_command_to_the_terminal_gets_through(evil, capfd, command):
 
 
 def run(*arguments, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "centrality.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "centrality.apps.cli", *map(str, arguments)]
     return subprocess.run(command, stderr=subprocess.PIPE, timeout=120, check=False, **options)
 
 
@@ -84,7 +84,7 @@ def test_a_reader_that_stops_reading_ends_the_command_quietly(evil):
 
 SWALLOWS = """
 import sys, time, signal, os, threading
-from centrality.commands import _signals
+from centrality.apps.commands import _signals
 _signals.AGAIN = 0.2
 with _signals.ending_in_order() as interrupted:
     try:
@@ -113,7 +113,7 @@ def test_an_interrupt_that_was_swallowed_comes_again(number):
 
 IN_BACKGROUND = """
 import os, signal
-from centrality.commands._signals import ending_in_order
+from centrality.apps.commands._terminal import ending_in_order
 with ending_in_order():
     os.kill(os.getpid(), signal.SIGINT)
     os.kill(os.getpid(), signal.SIGHUP)
@@ -131,7 +131,7 @@ def test_a_command_in_the_background_is_not_ended_by_ctrl_c_nor_by_a_terminal_th
 def test_workers_do_not_outlive_a_killed_caller(tmp_path):
     code = (
         "import sys, functools, time\n"
-        "from centrality.scoring import workers\n"
+        "from centrality.bulk import workers\n"
         "from tests.errands import tells_its_number_and_sleeps\n"
         "list(workers.run(functools.partial(tells_its_number_and_sleeps, sys.argv[1]), [1, 2], 2))\n"
     )

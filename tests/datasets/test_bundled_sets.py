@@ -2,9 +2,8 @@
 
 import pytest
 
-from centrality._checks import InputError
-from centrality.datasets import bundled, houses
-from centrality.datasets.bundled_sets import BUNDLED, ODD_HOUSES
+from centrality._internal.checks import InputError
+from centrality.datasets import BUNDLED, ODD_HOUSES, bundled, houses
 
 
 @pytest.mark.parametrize("name", BUNDLED)

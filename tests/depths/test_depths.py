@@ -20,7 +20,7 @@ from centrality.depths import (
     Simplicial,
     Spatial,
     Zonoid,
-    _frames,
+    _base,
 )
 from tests.depths.samples import SQUARE, cloud
 
@@ -189,7 +189,7 @@ def test_scores_do_not_depend_on_how_rows_are_cut_into_blocks(depth, monkeypatch
     rows = cloud(70, 3)
     depth = clone(depth).set_params(**({"random_state": 0} if "random_state" in depth.get_params() else {}))
     whole = depth.fit(rows).score_samples(rows)
-    monkeypatch.setattr(_frames, "BLOCK_VALUES", 64)
+    monkeypatch.setattr(_base, "BLOCK_VALUES", 64)
     np.testing.assert_allclose(clone(depth).fit(rows).score_samples(rows), whole, atol=1e-9)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import centrality
-from centrality import commands
+from centrality.apps import commands
 from tests.browser import CHEAP, chromium, opened
 
 ROOT = Path(__file__).parents[2]

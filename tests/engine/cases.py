@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from centrality.engine import FASTEST_FIRST, VARIABLE, Engine, engine
-from centrality.network.background import LOWEST, background_of
-from centrality.network.network import Layout, Network, Weights, build
+from centrality.fuse.background import background_of
+from centrality.fuse.comparisons import compare
+from centrality.fuse.config import Plan, Task
+from centrality.fuse.data import TrainingData
+from centrality.network.network import LOWEST, Layout, Network, Weights, build
 from centrality.network.scaling import Scaling
-from centrality.training.dissimilarities import compare
-from centrality.training.plan import Plan, Task
-from centrality.training.rows import Rows
 
 ROWS = 60
 PARTS = ("mean", "axes", "precision", "rest", "level")  # of a background
@@ -107,7 +107,7 @@ def task_of(
         progress=False,
     )
     X, rng = rows_of(layout.width).astype(np.float64), np.random.default_rng(1)
-    rows = Rows(X, Scaling.fit(X, "none"), rng, max_values=1 << 20)
+    rows = TrainingData(X, Scaling.fit(X, "none"), rng, max_values=1 << 20)
     return Task(
         network=network_of(layout, background=background),
         rows=rows,

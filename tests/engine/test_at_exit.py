@@ -12,8 +12,8 @@ from urllib.parse import urlparse
 import numpy as np
 import pytest
 
-from centrality.explorer.server import Explorer
-from centrality.explorer.view import view_of
+from centrality.apps.explorer.server import Explorer
+from centrality.apps.explorer.view import view_of
 from tests.conftest import quick
 from tests.foreground import foreground
 from tests.present import present

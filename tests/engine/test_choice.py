@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.engine import FASTEST_FIRST, VARIABLE, EngineError, engine, engine_name
-from centrality.network.scorer import EngineScorer
+from centrality.network.engine_backend import EngineScorer
 from tests.conftest import quick
 from tests.engine.cases import BUILDS, computed_by
 

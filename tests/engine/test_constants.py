@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from centrality.engine import engine
+from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
 from centrality.network.scaling import KNEE, LIMIT
-from centrality.network.scorer import EngineScorer
 from tests.engine.cases import BUILDS, network_of
 from tests.engine.test_odd_input import STEPS, job
 

@@ -7,15 +7,15 @@ import pytest
 from scipy.stats import spearmanr
 
 from centrality.engine import engine
+from centrality.fuse.batches import Batches, BatchSampler, batches_of_epoch
+from centrality.fuse.config import Task
+from centrality.fuse.engine_trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, bias_corrected
+from centrality.fuse.torch_trainer import TorchTrainer
+from centrality.fuse.train import Learner
+from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
 from centrality.network.scaling import Scaling
-from centrality.network.scorer import EngineScorer
-from centrality.torch.scoring import TorchScorer
-from centrality.training.batches import Batches, BatchSampler, batches_of_epoch
-from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineLearner, corrected
-from centrality.training.plan import Task
-from centrality.training.schedules import Learner
-from centrality.training.torch_learner import TorchLearner
+from centrality.torch.module import TorchScorer
 from tests.conftest import quick
 from tests.engine.cases import gaps, network_of, rows_of, task_of
 from tests.pairwise import pairwise
@@ -81,7 +81,7 @@ def by_name(layout: Layout, learner: Learner) -> dict[str, list[np.ndarray]]:
     """The values of each parameter and Adam's running means of its gradient and of its square, as float64."""
     arrays, start = {}, 0
     for place, (name, shape) in enumerate(layout.shapes().items()):
-        if isinstance(learner, EngineLearner):
+        if isinstance(learner, EngineTrainer):
             stop = start + int(np.prod(shape[1:]))
             parts = [whole[:, start:stop] for whole in (learner._values, learner._mean, learner._square)]
             start = stop
@@ -93,7 +93,7 @@ def by_name(layout: Layout, learner: Learner) -> dict[str, list[np.ndarray]]:
 
 
 LEARNING_RATE = 1e-3
-RATE = float(corrected(np.array([LEARNING_RATE]))[0])  # of the first step
+RATE = float(bias_corrected(np.array([LEARNING_RATE]))[0])  # of the first step
 
 
 def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Learner, theirs: Learner) -> None:
@@ -121,8 +121,8 @@ def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Learner, t
 def both(layout: Layout, balance: float, **settings: Any) -> list[tuple[Task, Learner]]:
     tasks = task_of(layout, **settings), task_of(layout, **settings)
     return [
-        (tasks[0], EngineLearner(tasks[0], engine(), balance=balance)),
-        (tasks[1], TorchLearner(tasks[1], balance=balance)),
+        (tasks[0], EngineTrainer(tasks[0], engine(), balance=balance)),
+        (tasks[1], TorchTrainer(tasks[1], balance=balance)),
     ]
 
 

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centrality.engine import engine
-from centrality.network.background import LOWEST
-from centrality.network.network import Layout
-from centrality.network.scorer import EngineScorer
-from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
+from centrality.fuse.engine_trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
+from centrality.network.engine_backend import EngineScorer
+from centrality.network.network import LOWEST, Layout
 from tests.engine.cases import BUILDS, background_for, network_of
 
 ODD = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 1e30, -1e30, 3e38, 7.5, np.float32(np.pi)]

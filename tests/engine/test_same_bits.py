@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from centrality import FUSE, load
 from centrality.engine import engine
-from centrality.network.ends import with_ends
+from centrality.fuse.batches import Batches, BatchSampler, RowScales
+from centrality.fuse.engine_trainer import EngineTrainer
+from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
-from centrality.network.scaling import Scaling
-from centrality.network.scorer import EngineScorer
-from centrality.training.batches import Batches, BatchSampler, RowScales
-from centrality.training.engine_learner import EngineLearner
+from centrality.network.scaling import Scaling, with_column_range
 from tests.conftest import quick
 from tests.engine.cases import BUILDS, ROWS, computed_by, network_of, rows_of, task_of
 from tests.properties.test_promise import KINDS, model_of, places
@@ -54,8 +53,8 @@ def test_scores_have_the_same_bits_alone_and_in_any_company_and_order(kind, n, o
 def test_threads_change_no_bit_of_scores(monkeypatch, threads, kind):
     model, Q = model_of(kind), places(kind, 1000, np.random.default_rng(2))
     expected = model.raw(Q[-300:])
-    monkeypatch.setattr("centrality.model.blocks.rows_per_block", lambda width: 150)  # several blocks
-    monkeypatch.setattr("centrality.model.blocks.cores", lambda: threads)
+    monkeypatch.setattr("centrality.model.fitted.rows_per_block", lambda width: 150)  # several blocks
+    monkeypatch.setattr("centrality.model.fitted.cores", lambda: threads)
     np.testing.assert_array_equal(model.raw(Q)[-300:], expected)
 
 
@@ -80,7 +79,7 @@ def test_every_build_learns_the_same_bits_in_some_steps(layout, background, metr
     found = []
     for build in BUILDS.values():
         task = task_of(layout, background=background, metric=metric)
-        learner = EngineLearner(task, build, balance=0.5)
+        learner = EngineTrainer(task, build, balance=0.5)
         losses = learner.take_steps(BatchSampler(task).draw(5), np.full(5, 0.01), lambda _: None)
         found.append([part.tobytes() for part in (learner._values, learner._mean, learner._square, losses)])
     assert all(each == found[0] for each in found)
@@ -116,10 +115,10 @@ def test_heads_with_a_trunk_each_learn_the_same_together_and_apart(build):
     learned = []
     for together in (True, False):
         with computed_by(build):
-            learner = EngineLearner(task_of(layout, weight_decay=0.01), engine(), balance=0.5)
+            learner = EngineTrainer(task_of(layout, weight_decay=0.01), engine(), balance=0.5)
             rng = np.random.default_rng(0)
             positions, noise = rng.integers(ROWS, size=(7, 1, 16 + 9 + 20)), rng.normal(size=(7, 1, 9, 19))
-            scales = RowScales.cycled([0.3, 1.0, 2.0], 9, balanced=True)
+            scales = RowScales.assign([0.3, 1.0, 2.0], 9, balanced=True)
             batches = Batches(positions, 8, 3, None, noise.astype(np.float32), scales)
             rates, losses = np.full(7, 1e-2, dtype=np.float32), np.zeros((7, 2), dtype=np.float32)
             for heads in ("both",) if together else ("local", "global"):
@@ -133,9 +132,9 @@ def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
     """Members of an ensemble are taught by threads of their own."""
     files = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr("centrality.training.engine_learner.cores", lambda threads=threads: threads)
-        monkeypatch.setattr("centrality.model.blocks.cores", lambda threads=threads: threads)
-        monkeypatch.setattr("centrality.network.devices.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.fuse.engine_trainer.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.model.fitted.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality._internal.devices.cores", lambda threads=threads: threads)
         fitted_by(next(iter(BUILDS)), kind).save(tmp_path / str(threads))
         files.append((tmp_path / str(threads)).read_bytes())
     assert len(set(files)) == 1
@@ -156,9 +155,9 @@ def test_a_file_scores_with_the_same_bits_by_every_build(tmp_path, kind):
 def test_every_build_scales_rows_and_finds_the_ends_of_columns_with_the_same_bits(dtype):
     rng = np.random.default_rng(0)
     rows = rng.lognormal(0, 3, size=(301, 21)).astype(dtype)
-    scaling = with_ends(Scaling.fit(rows, "auto"), rows[:200])
+    scaling = with_column_range(Scaling.fit(rows, "auto"), rows[:200])
     first, *others = [
-        (by.scale(rows, scaling.as_taken_by(by)), by.scale_to_floats(rows, scaling.as_taken_by(by)), by.ends(rows))
+        (by.scale(rows, scaling.to_engine(by)), by.scale_to_floats(rows, scaling.to_engine(by)), by.ends(rows))
         for by in BUILDS.values()
     ]
     for other in others:

@@ -71,7 +71,7 @@ def test_commands_do_not(tmp_path, blob):
     quick().fit(blob).save(tmp_path / "m.safetensors")
     np.savetxt(tmp_path / "rows.csv", blob[:100], delimiter=",", header="a,b", comments="")
     code = """
-from centrality.cli import main
+from centrality.apps.cli import main
 for command in sys.argv[1:]:
     try:
         status = main(command.split())

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from centrality.apps.explorer import server
+from centrality.apps.explorer.content import columns_of
+from centrality.apps.explorer.view import View, view_of
 from centrality.chain import Chain
-from centrality.explorer import page
-from centrality.explorer.columns import columns_of
-from centrality.explorer.view import View, view_of
 from centrality.representations import Table
 from tests.browser import CHEAP, chromium, opened
 from tests.conftest import quick
@@ -126,7 +126,7 @@ def cloud() -> View:
 @pytest.fixture(scope="package")
 def cloud_page(cloud, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("cloud") / "page.html"
-    page.export(cloud, path)
+    server.export(cloud, path)
     return path.as_uri()
 
 

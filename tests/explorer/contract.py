@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from sklearn.datasets import load_digits
 
+from centrality.apps.explorer.view import View, view_of
 from centrality.chain import Chain
-from centrality.explorer.view import View, view_of
 from centrality.model.reader import reader_of
 from centrality.representations import Table
 from tests.conftest import quick

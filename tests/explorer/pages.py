@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from centrality.explorer import page
-from centrality.explorer.explained import Explained
-from centrality.explorer.payload import MARK
-from centrality.explorer.server import Explorer
-from centrality.explorer.view import View
-from centrality.scores.mixing import SOFT, Mixing
+from centrality.apps.explorer import server
+from centrality.apps.explorer.payload import MARK
+from centrality.apps.explorer.server import Explorer
+from centrality.apps.explorer.session import Explained
+from centrality.apps.explorer.view import View
+from centrality.network.calibration import SOFT, Mixing
 
 PERIPHERAL, CENTRAL = (68, 1, 84), (195, 223, 37)  # the ends of the colours on a light ground, to the nearest few units
 
@@ -111,7 +111,7 @@ def serving(view: View | None, **options: Any) -> Iterator[Explorer]:
 
 
 def exported(view: View, folder: Path) -> str:
-    page.export(view, folder / "page.html")
+    server.export(view, folder / "page.html")
     return (folder / "page.html").as_uri()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer.columns import columns_of
+from centrality.apps.explorer.content import columns_of
 from tests.explorer.pages import exported, settle, some_view, telling
 
 pytestmark = pytest.mark.browser

@@ -5,10 +5,9 @@ import pyarrow as pa
 import pytest
 
 from centrality import Chain, load
-from centrality._checks import InputError
-from centrality.explorer.again import explored
-from centrality.explorer.view import view_of
-from centrality.explorer.widget import Widget
+from centrality._internal.checks import InputError
+from centrality.apps.explorer.view import explored, view_of
+from centrality.apps.explorer.widget import Widget
 from centrality.representations import Table
 from tests.conftest import quick
 from tests.explorer.pages import settle
@@ -104,14 +103,14 @@ def test_the_dialogue_of_columns_fits_again_and_shows_the_row_among_its_kind(wea
 @pytest.mark.browser
 @pytest.mark.slow
 def test_an_exported_page_says_what_is_given_and_offers_no_fit(weather, open_page, tmp_path):
-    from centrality.explorer import page
+    from centrality.apps.explorer import server
 
     table, model = weather
-    page.export(explored(model, table, on="pca").again(["season"]), tmp_path / "page.html")
+    server.export(explored(model, table, on="pca").again(["season"]), tmp_path / "page.html")
     tab = open_page((tmp_path / "page.html").as_uri() + "#panel=columns")
     assert tab.locator(".given summary").inner_text() == "Given season"
     assert tab.locator(".given input").count() == 0
     assert not tab.get_by_role("button", name="Fit again").count()
-    page.export(view_of(model, table, on="pca"), tmp_path / "plain.html")
+    server.export(view_of(model, table, on="pca"), tmp_path / "plain.html")
     tab = open_page((tmp_path / "plain.html").as_uri() + "#panel=columns")
     assert tab.locator(".given").is_hidden()

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer.columns import column_of, columns_of
-from centrality.explorer.selection import exact_cells
+from centrality.apps.explorer.content import column_of, columns_of
+from centrality.apps.explorer.questions import exact_cells
 from tests.explorer.pages import exported, search, some_view
 
 N = 60

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-from centrality.explorer.compressing import PART, gzipped_soon
+from centrality.apps.explorer.payload import PART, gzipped_soon
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, PART - 1, PART, PART + 1, 3 * PART + 17])

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer import page
-from centrality.explorer.questions import words
-from centrality.explorer.widget import Widget
+from centrality.apps.explorer import server
+from centrality.apps.explorer.questions import words
+from centrality.apps.explorer.widget import Widget
 from tests.explorer.contract import CASES, DIAL, FDR, SHARE, Differences, case, clusters, texts
 from tests.explorer.pages import exported, settle, turn
 from tests.explorer.test_notebook import NOTEBOOK
@@ -200,7 +200,7 @@ def test_a_notebook_shows_the_same(case, open_page, tmp_path, differences):
 
     text = NOTEBOOK.replace("= answered(content);", "= await window.askPython(content);")
     text = text.replace("send: (content) => {", "send: async (content) => {")
-    parts = {"STYLE": page.built_file("explorer.css"), "SCRIPT": page.built_file("explorer.js"), "ANSWERS": "[]"}
+    parts = {"STYLE": server.built_file("explorer.css"), "SCRIPT": server.built_file("explorer.js"), "ANSWERS": "[]"}
     parts |= {"BYTES": json.dumps(list(widget.get_state("_bytes")["_bytes"])), "PNG": "[]"}
     for name, part in parts.items():
         text = text.replace(f"[{name}]", part)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from centrality.explorer.columns import columns_of
-from centrality.scores.mixing import LINEAR
+from centrality.apps.explorer.content import columns_of
+from centrality.network.calibration import LINEAR
 from tests.explorer.pages import exported, grid, pixels, settle, some_view, turn
 
 pytestmark = pytest.mark.browser

@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer.columns import column_of
-from centrality.explorer.header import Header, Reason, StoredArray, Why
-from centrality.explorer.items import Items, items_of
-from centrality.explorer.payload import pack
-from centrality.explorer.questions import why
+from centrality.apps.explorer.content import Items, column_of, items_of
+from centrality.apps.explorer.header import Header, Reason, StoredArray, Why
+from centrality.apps.explorer.payload import pack
+from centrality.apps.explorer.questions import why
 from tests.explorer.pages import some_view, telling, unpacked
 
 WEB = Path(__file__).parents[2] / "web"

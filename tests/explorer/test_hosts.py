@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from centrality.explorer import page
-from centrality.explorer.items import items_of
-from centrality.explorer.view import View
-from centrality.scores.mixing import LINEAR, blend
+from centrality.apps.explorer import server
+from centrality.apps.explorer.content import items_of
+from centrality.apps.explorer.view import View
+from centrality.network.calibration import LINEAR, blend
 from tests.explorer.pages import close, exported, grid, later, on_page, pixels, serving, settle, told, turn
 
 pytestmark = pytest.mark.browser
@@ -131,7 +131,7 @@ def test_an_exported_page_asks_for_nothing_and_may_not(open_page, cloud_page):
 @pytest.mark.parametrize("damage", ["cut short", "changed", "not base64", "another version"])
 def test_damaged_data_shows_a_message(open_page, tmp_path, damage):
     path = tmp_path / "page.html"
-    page.export(grid(), path)
+    server.export(grid(), path)
     text = path.read_text()
     start = text.index('id="centrality-data">') + len('id="centrality-data">')
     end = text.index("</script>", start)

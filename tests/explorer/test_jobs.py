@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from centrality import Chain, copies, select
-from centrality._checks import InputError
-from centrality.explorer.server import Explorer
-from centrality.explorer.view import View, view_of
-from centrality.explorer.widget import Widget
+from centrality._internal.checks import InputError
+from centrality.apps.explorer.server import Explorer
+from centrality.apps.explorer.view import View, view_of
+from centrality.apps.explorer.widget import Widget
 from tests.conftest import quick
 from tests.explorer.pages import exported, settle
 from tests.explorer.test_live import Counted

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer import marks
-from centrality.explorer.columns import columns_of
-from centrality.explorer.row_keys import LateKeys, row_keys
+from centrality.apps.explorer import marks
+from centrality.apps.explorer.content import LazyKeys, columns_of, row_keys
 from tests.explorer.pages import exported, later, serving, settle, some_view
 
 pytestmark = pytest.mark.browser
@@ -107,7 +106,7 @@ def test_a_mark_said_before_the_keys_came_is_kept_under_its_key(run, open_page, 
         may_come.wait(60)
         return tuple(keys)
 
-    explorer = run(path, replace(view(), keys=LateKeys(len(keys), make)))
+    explorer = run(path, replace(view(), keys=LazyKeys(len(keys), make)))
     tab = reviewing(open_page, explorer.server.url)
     say(tab, 2, "o")
     assert not path.exists()

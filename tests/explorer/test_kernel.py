@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from centrality.explorer import page
+from centrality.apps.explorer import server
 from tests.explorer.pages import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -51,7 +51,7 @@ window.loaded = true;
 MADE = """
 import numpy as np
 from tests.explorer.pages import some_view
-from centrality.explorer.widget import Widget
+from centrality.apps.explorer.widget import Widget
 view = some_view(40, keys=tuple(f"k{k}" for k in range(40)))
 one, other = Widget(view), Widget(view)
 """
@@ -122,8 +122,8 @@ class Kernel:
 
 @pytest.fixture
 def kernel(open_page, tmp_path):
-    text = NOTEBOOK.replace("[STYLE]", page.built_file("explorer.css")).replace(
-        "[SCRIPT]", page.built_file("explorer.js")
+    text = NOTEBOOK.replace("[STYLE]", server.built_file("explorer.css")).replace(
+        "[SCRIPT]", server.built_file("explorer.js")
     )
     (tmp_path / "notebook.html").write_text(text, encoding="utf-8")
     tab = open_page("about:blank", ready=False, clock=True)

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality._checks import InputError
-from centrality.explorer import payload
-from centrality.explorer.layout import Later, keep, kept_points, laid_out
-from centrality.explorer.server import Explorer
+from centrality._internal.checks import InputError
+from centrality.apps.explorer import payload
+from centrality.apps.explorer.layout import UmapJob, keep, kept_points, laid_out
+from centrality.apps.explorer.server import Explorer
 from tests.explorer.pages import some_view
 
 
@@ -74,8 +74,8 @@ def test_a_map_of_ones_own_has_two_numbers_for_each_row(vectors):
 
 
 def test_the_page_is_told_how_far_the_better_map_is_and_then_gets_it(vectors, monkeypatch):
-    monkeypatch.setattr(Later, "start", lambda later: None)
-    later = Later(vectors[:50], 0, None)
+    monkeypatch.setattr(UmapJob, "start", lambda later: None)
+    later = UmapJob(vectors[:50], 0, None)
     server = Explorer(some_view(later=later), port=0)
     try:
         later.share = 0.4
@@ -107,7 +107,7 @@ def test_the_better_map_is_made_in_another_process_and_kept(vectors, tmp_path, m
     (tmp_path / "umap.py").write_text(UMAP)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     path = tmp_path / "rows.map.npz"
-    later = Later(vectors, 0, path)
+    later = UmapJob(vectors, 0, path)
     later.start()
     for thread in threading.enumerate():
         if thread.name.startswith("better map"):
@@ -118,8 +118,8 @@ def test_the_better_map_is_made_in_another_process_and_kept(vectors, tmp_path, m
 
 
 def test_a_better_map_that_cannot_be_made_says_so(vectors, monkeypatch, tmp_path):
-    monkeypatch.setattr("centrality.explorer.layout.sys.executable", "/bin/false")
-    later = Later(vectors, 0, tmp_path / "rows.map.npz")
+    monkeypatch.setattr("centrality.apps.explorer.layout.sys.executable", "/bin/false")
+    later = UmapJob(vectors, 0, tmp_path / "rows.map.npz")
     later._make()  # noqa: SLF001  (what its thread does)
     assert later.points is None
     assert "the map stays as it is" in later.trouble

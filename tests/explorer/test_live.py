@@ -15,15 +15,15 @@ from PIL import Image
 from pyarrow.csv import write_csv
 
 from centrality import FUSE, Chain
-from centrality._checks import InputError
-from centrality.cli import main
-from centrality.explorer.items import FULL_SIDE, items_of
-from centrality.explorer.payload import pack, readable_picture
-from centrality.explorer.questions import way, what_if, whole_texts, words
-from centrality.explorer.server import Explorer
-from centrality.explorer.view import view_of
+from centrality._internal.checks import InputError
+from centrality.apps.cli import main
+from centrality.apps.explorer.content import FULL_SIDE, items_of
+from centrality.apps.explorer.payload import pack, readable_picture
+from centrality.apps.explorer.questions import way, what_if, whole_texts, words
+from centrality.apps.explorer.server import Explorer
+from centrality.apps.explorer.view import view_of
 from centrality.representations import Table
-from centrality.representations._base import Representation
+from centrality.representations.base import Representation
 from tests.conftest import quick
 from tests.explorer.pages import grid, stored_units, unpacked
 

@@ -10,9 +10,9 @@ import threading
 import numpy as np
 import pytest
 
-from centrality._checks import InputError
-from centrality.explorer import marks, page
-from centrality.explorer.marks import MarksFile
+from centrality._internal.checks import InputError
+from centrality.apps.explorer import marks, server
+from centrality.apps.explorer.marks import MarksFile
 from tests.explorer.pages import some_view
 
 
@@ -69,7 +69,7 @@ def test_of_two_notes_written_at_the_same_time_both_are_kept(tmp_path):
 
 WRITER = """
 import sys
-from centrality.explorer.marks import MarksFile
+from centrality.apps.explorer.marks import MarksFile
 file = MarksFile(sys.argv[1])
 for k in range(40):
     file.take({"key": f"{sys.argv[2]}-{k}", "row": k, "mark": "fine", "note": sys.argv[2]})
@@ -216,16 +216,16 @@ def test_tags_are_tidied_and_are_enough_to_be_kept(tmp_path):
 def test_marks_in_a_page_are_read_like_those_of_a_file(tmp_path):
     file = MarksFile()
     file.take(said("a", 3, mark="outlier", note="</script><b>", tags="typo", by="Ann"), said("b", 4, mark="later"))
-    page.export(some_view(), tmp_path / "page.html", file.marks())
+    server.export(some_view(), tmp_path / "page.html", file.marks())
     found = marks.read(tmp_path / "page.html")
     assert [{**mark, "version": 0} for mark in file.marks()] == found
-    page.export(some_view(), tmp_path / "none.html")
+    server.export(some_view(), tmp_path / "none.html")
     assert marks.read(tmp_path / "none.html") == []
 
 
 @pytest.mark.parametrize("held", ["[3]", "{", '[{"row": -1, "mark": "fine"}]', '[{"row": 1, "mark": "nice"}]', "3"])
 def test_a_page_with_strange_marks_is_refused_in_a_sentence(tmp_path, held):
-    text = page.single_file_page(some_view()).replace("[]</script>", f"{held}</script>")
+    text = server.single_file_page(some_view()).replace("[]</script>", f"{held}</script>")
     assert held in text
     (tmp_path / "page.html").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"page\.html"):

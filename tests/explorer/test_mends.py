@@ -4,10 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer import page
-from centrality.explorer.columns import columns_of
-from centrality.explorer.items import items_of
-from centrality.explorer.payload import pack
+from centrality.apps.explorer import server
+from centrality.apps.explorer.content import columns_of, items_of
+from centrality.apps.explorer.payload import pack
 from tests.explorer.pages import (
     close,
     colour_at,
@@ -297,13 +296,13 @@ def test_yellow_means_central_in_light_and_in_dark(open_page, tmp_path):
 def test_ten_classes_have_ten_colours_told_apart_with_every_kind_of_colour_vision():
     import re
 
-    from centrality.plots import _style
+    from centrality.plots import figures
     from tests.explorer.test_server import ROOT
     from tests.explorer.vision import DICHROMACIES, delta_e, lab, linear
 
     code = (ROOT / "web" / "src" / "core" / "colours.ts").read_text()
     kinds = re.findall("[0-9a-f]{6}", re.search(r'KINDS = hex\("([0-9a-f]+)"', code).group(1))
-    assert [f"#{colour}" for colour in kinds] == list(_style.CLASS_COLOURS)  # one meaning, plots included
+    assert [f"#{colour}" for colour in kinds] == list(figures.CLASS_COLOURS)  # one meaning, plots included
     assert len(kinds) == 10
     rgb = np.array([[int(colour[k : k + 2], 16) for k in (0, 2, 4)] for colour in kinds]) / 255
     for name, seen in DICHROMACIES.items():
@@ -311,4 +310,4 @@ def test_ten_classes_have_ten_colours_told_apart_with_every_kind_of_colour_visio
         apart = np.array([[delta_e(a, b) for a in colours] for b in colours])
         np.fill_diagonal(apart, np.inf)
         assert apart.min() >= 10, name
-    assert page.built_file("explorer.js").count(kinds[0] + kinds[1]) == 1
+    assert server.built_file("explorer.js").count(kinds[0] + kinds[1]) == 1

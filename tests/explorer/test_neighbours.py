@@ -5,13 +5,13 @@ import json
 import numpy as np
 
 from centrality import blend
-from centrality.explorer.explained import RANKED_AT, TOLD, Explained
-from centrality.explorer.items import items_of
-from centrality.explorer.neighbours import NEAREST, neighbours_of
-from centrality.explorer.payload import pack
-from centrality.explorer.questions import why
-from centrality.explorer.view import view_of
-from centrality.scores.mixing import SOFT
+from centrality.apps.explorer.content import items_of
+from centrality.apps.explorer.layout import NEAREST, neighbours_of
+from centrality.apps.explorer.payload import pack
+from centrality.apps.explorer.questions import why
+from centrality.apps.explorer.session import RANKED_AT, TOLD, Explained
+from centrality.apps.explorer.view import view_of
+from centrality.network.calibration import SOFT
 from tests.conftest import quick
 from tests.explorer.pages import some_view, told, unpacked
 

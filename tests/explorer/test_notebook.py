@@ -6,12 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer import page
-from centrality.explorer.columns import columns_of
-from centrality.explorer.items import items_of
-from centrality.explorer.payload import pack
-from centrality.explorer.questions import why
-from centrality.scores.mixing import LINEAR
+from centrality.apps.explorer import server
+from centrality.apps.explorer.content import columns_of, items_of
+from centrality.apps.explorer.payload import pack
+from centrality.apps.explorer.questions import why
+from centrality.network.calibration import LINEAR
 from tests.explorer.pages import grid, on_page, settle, telling
 
 pytestmark = pytest.mark.browser
@@ -71,8 +70,8 @@ def notebook(open_page, tmp_path):
         reasons=telling([0.0, -0.008], [0.1, 0.1]),
     )  # fmt: skip
     parts = {
-        "STYLE": page.built_file("explorer.css"),
-        "SCRIPT": page.built_file("explorer.js"),
+        "STYLE": server.built_file("explorer.css"),
+        "SCRIPT": server.built_file("explorer.js"),
         "BYTES": str(list(pack(view, pictures=False, reasons=False))),  # as if there were too many pictures
         "ANSWERS": json.dumps({row: why(view, row) for row in range(9)}),
         "PNG": str(list(view.items.picture(3))),

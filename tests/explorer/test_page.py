@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer.columns import columns_of
-from centrality.scores import conformal
-from centrality.scores.mixing import LINEAR, blend
+from centrality.analysis import conformal
+from centrality.apps.explorer.content import columns_of
+from centrality.network.calibration import LINEAR, blend
 from tests.explorer.pages import (
     CENTRAL,
     PERIPHERAL,

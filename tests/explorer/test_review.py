@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality._checks import InputError
-from centrality.explorer import marks
-from centrality.explorer.columns import columns_of
-from centrality.explorer.items import items_of
-from centrality.scores.mixing import LINEAR, blend
+from centrality._internal.checks import InputError
+from centrality.apps.explorer import marks
+from centrality.apps.explorer.content import columns_of, items_of
+from centrality.network.calibration import LINEAR, blend
 from tests.explorer.pages import exported, serving, settle, some_view, telling, turn
 
 pytestmark = pytest.mark.browser
@@ -227,7 +226,7 @@ def test_marks_are_taken_only_from_the_reader_and_only_if_they_are_marks(reviewe
 
 def test_marks_serve_the_model_in_one_line():
     """The lines of docs/internals/explorer.md: calibrate with what is fine, fit again without the outliers."""
-    from centrality.explorer.widget import Widget
+    from centrality.apps.explorer.widget import Widget
     from tests.conftest import quick
 
     X = np.random.default_rng(0).normal(size=(300, 3))

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from centrality import tables
-from centrality._checks import InputError
-from centrality.explorer.row_keys import fingerprints, row_keys
-from centrality.explorer.view import view_of
+from centrality._internal.checks import InputError
+from centrality.apps.explorer.content import fingerprints, row_keys
+from centrality.apps.explorer.view import view_of
 from tests.conftest import quick
 
 TABLE = pa.table(

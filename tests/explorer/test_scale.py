@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer import marks, page
-from centrality.explorer.columns import columns_of
-from centrality.explorer.marks import MarksFile
+from centrality.apps.explorer import marks, server
+from centrality.apps.explorer.content import columns_of
+from centrality.apps.explorer.marks import MarksFile
 from tests.explorer.pages import exported, later, search, settle, some_view
 
 pytestmark = pytest.mark.browser
@@ -128,7 +128,7 @@ def test_a_file_that_holds_no_marks_is_said_and_changes_nothing(open_page, view,
 def test_exported_marks_come_with_the_page(open_page, view, tmp_path):
     file = MarksFile()
     file.take({"key": "k5", "row": 5, "mark": "outlier", "by": "Ann"})
-    page.export(view, tmp_path / "page.html", file.marks())
+    server.export(view, tmp_path / "page.html", file.marks())
     tab = open_page((tmp_path / "page.html").as_uri() + "#row=5")
     tab.locator(".detail", has_text="outlier · by Ann").wait_for()
 

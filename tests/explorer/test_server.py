@@ -21,18 +21,17 @@ import pytest
 from PIL import Image
 
 from centrality import tables
-from centrality.cli import main
-from centrality.explorer import page
-from centrality.explorer.items import items_of
-from centrality.explorer.payload import MOST_PICTURES, pack
-from centrality.explorer.row_keys import LateKeys, row_keys
-from centrality.explorer.server import MOST_CONNECTIONS, Explorer, Handler
-from centrality.scores.mixing import SOFT
+from centrality.apps.cli import main
+from centrality.apps.explorer import server
+from centrality.apps.explorer.content import LazyKeys, items_of, row_keys
+from centrality.apps.explorer.payload import MOST_PICTURES, pack
+from centrality.apps.explorer.server import MOST_CONNECTIONS, Explorer, Handler
+from centrality.network.calibration import SOFT
 from tests.explorer.pages import serving, some_view, unpacked
 from tests.foreground import foreground
 
 ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "src" / "centrality" / "explorer" / "static"
+STATIC = ROOT / "src" / "centrality" / "apps" / "explorer" / "static"
 MOST_GZIPPED = 65_000  # bytes of script and style sheet together
 
 
@@ -98,7 +97,7 @@ def test_keys_of_very_many_rows_are_made_when_they_are_asked_for():
         made.append(True)
         return tuple(f"k\u00e9{row}" for row in range(50))
 
-    view = some_view(keys=LateKeys(50, make))
+    view = some_view(keys=LazyKeys(50, make))
     with serving(view) as server:
         assert unpacked(ask(server, "/data").body)[0]["keys"] == "ask"
         assert not made
@@ -214,7 +213,7 @@ def test_explore_serves_until_ctrl_c_and_ends_cleanly(mixed, tmp_path):
     command = [
         sys.executable,
         "-m",
-        "centrality.cli",
+        "centrality.apps.cli",
         "explore",
         "m.safetensors",
         "t.parquet",
@@ -334,7 +333,7 @@ def test_the_lock_file_names_checksums_and_no_place_to_download_from():
 
 
 def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
-    script, style = page.built_file("explorer.js"), page.built_file("explorer.css")
+    script, style = server.built_file("explorer.js"), server.built_file("explorer.css")
     assert sum(len(gzip.compress(text.encode(), mtime=0)) for text in (script, style)) <= MOST_GZIPPED
     assert not re.search(r"\beval\(|new Function|https?://(?!www\.w3\.org/2000/svg)", script)
     assert "url(" not in style
@@ -362,7 +361,7 @@ def test_the_colours_grow_lighter_evenly_for_every_kind_of_colour_vision():
 
 
 def test_the_policy_of_an_exported_page_allows_its_own_script_and_nothing_else():
-    text = page.single_file_page(some_view(title="<script>alert(1)</script>"))
+    text = server.single_file_page(some_view(title="<script>alert(1)</script>"))
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1)
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy

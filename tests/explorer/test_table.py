@@ -4,9 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer.columns import columns_of
-from centrality.explorer.items import items_of
-from centrality.scores.mixing import blend
+from centrality.apps.explorer.content import columns_of, items_of
+from centrality.network.calibration import blend
 from tests.explorer.pages import exported, grid, settle, some_view, telling
 
 pytestmark = pytest.mark.browser

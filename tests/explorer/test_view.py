@@ -10,12 +10,11 @@ import pytest
 from PIL import Image
 
 from centrality import Chain, load
-from centrality._checks import InputError
-from centrality.explorer import page
-from centrality.explorer.columns import column_of
-from centrality.explorer.items import curve, items_of
-from centrality.explorer.payload import noteworthy_rows, pack
-from centrality.explorer.view import view_of
+from centrality._internal.checks import InputError
+from centrality.apps.explorer import server
+from centrality.apps.explorer.content import column_of, curve, items_of
+from centrality.apps.explorer.payload import noteworthy_rows, pack
+from centrality.apps.explorer.view import view_of
 from centrality.representations import Images, Series, Table, Text
 from tests.conftest import quick
 from tests.explorer.pages import some_view, unpacked
@@ -48,7 +47,7 @@ def test_a_million_points_fit_into_fourteen_megabytes():
     rng = np.random.default_rng(0)
     view = some_view(n, points=rng.uniform(size=(n, 2)), heads=rng.uniform(size=(n, 2)) ** 2)  # nothing to be saved
     packed = pack(view, pictures=True, reasons=True)
-    assert len(packed) * 4 / 3 + len(page.single_file_page(some_view(1))) < 14e6
+    assert len(packed) * 4 / 3 + len(server.single_file_page(some_view(1))) < 14e6
     _, found = unpacked(packed)
     assert np.abs(view.mixing.squeeze(found["units"]) - view.heads).max() < 5e-6
 
@@ -192,7 +191,7 @@ def test_what_cannot_be_shown_is_said(mixed, options, message):
 
 def test_more_rows_than_a_page_can_show_are_refused(mixed, monkeypatch):
     model, table = mixed
-    monkeypatch.setattr("centrality.explorer.view.MOST_ROWS", 299)
+    monkeypatch.setattr("centrality.apps.explorer.view.MOST_ROWS", 299)
     with pytest.raises(ValueError, match="The explorer shows up to 299 rows, got 300: take a sample"):
         view_of(model, table, on="pca")
 

@@ -4,10 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality.explorer.columns import columns_of
-from centrality.explorer.items import items_of
-from centrality.explorer.questions import what_if
-from centrality.explorer.view import Against
+from centrality.apps.explorer.content import columns_of, items_of
+from centrality.apps.explorer.questions import what_if
+from centrality.apps.explorer.view import Against
 from tests.explorer.pages import exported, grid, settle, some_view
 
 pytestmark = pytest.mark.browser
@@ -65,7 +64,7 @@ def test_a_row_slides_towards_a_typical_place(open_page, serve, stories):
 
 
 def test_what_cannot_be_scored_is_said(open_page, serve, mixed):
-    from centrality.explorer.view import view_of
+    from centrality.apps.explorer.view import view_of
 
     model, table = mixed
     tab = open_page(serve(view_of(model, table, on="pca")))

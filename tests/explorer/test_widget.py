@@ -8,11 +8,11 @@ import pytest
 import traitlets
 from PIL import Image
 
-from centrality._checks import InputError
-from centrality.explorer import marks
-from centrality.explorer.items import items_of
-from centrality.explorer.questions import what_if
-from centrality.explorer.widget import Widget
+from centrality._internal.checks import InputError
+from centrality.apps.explorer import marks
+from centrality.apps.explorer.content import items_of
+from centrality.apps.explorer.questions import what_if
+from centrality.apps.explorer.widget import Widget
 from tests.explorer.pages import some_view
 
 NAMES = ["t", "query", "hovered", "selection", "marks", "notes"]

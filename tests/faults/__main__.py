@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import provenance
 
-import centrality.service  # noqa: F401  (before any child is forked: faults shall hit the work, not the imports)
+import centrality.apps.service  # noqa: F401  (before any child is forked: faults shall hit the work, not the imports)
 from tests.faults import served
 from tests.faults.harness import INT, KILL, TERM, BrokenError, Trial, disturb, kills
 from tests.faults.jobs import CLUSTER, JOBS

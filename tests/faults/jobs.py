@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from centrality import FUSE, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 
 ROWS, FILES = 18_000, 6
 SCORE = "score {0}/model.safetensors {0}"  # and what is scored into what

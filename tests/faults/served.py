@@ -36,7 +36,7 @@ def disturb(seed: int, times: int) -> list[tuple[str, int]]:
 
 
 def _once(folder: Path, number: int, after: float, tally: Counter) -> None:
-    command = [sys.executable, "-m", "centrality.cli", "serve", str(folder / "model.safetensors"), "--port", "0"]
+    command = [sys.executable, "-m", "centrality.apps.cli", "serve", str(folder / "model.safetensors"), "--port", "0"]
     with foreground():
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert server.stdout is not None

@@ -6,7 +6,7 @@ from scipy.stats import spearmanr
 from torch import nn
 
 from centrality import FUSE, PaperFUSE, blend
-from centrality._checks import InputError
+from centrality._internal.checks import InputError
 from centrality.datasets import four_clusters
 from tests.conftest import quick
 from tests.promise import assert_same_scores

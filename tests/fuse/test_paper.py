@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from centrality import FUSE, PaperFUSE
-from centrality.training.plan import OURS
+from centrality.fuse.config import FUSE_DEFAULTS
 from tests.conftest import quick
 
 
@@ -52,7 +52,7 @@ def test_left_alone_the_words_of_the_paper_mean_what_fuse_does(blob):
     own = {
         name: word.default for name, word in signature(PaperFUSE).parameters.items() if name not in FUSE().get_params()
     }
-    assert own == OURS
+    assert own == FUSE_DEFAULTS
     plain, paper = (kind(max_steps=30, random_state=0).fit(blob) for kind in (FUSE, PaperFUSE))
     np.testing.assert_array_equal(paper.heads(blob), plain.heads(blob))
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from torch import nn
 
-from centrality import FUSE, PaperFUSE, load, model_file
-from centrality.model_file import ModelFileError
+from centrality import FUSE, PaperFUSE, load
+from centrality._internal import model_file
+from centrality._internal.model_file import ModelFileError
 from tests.conftest import quick
 
 

@@ -23,7 +23,7 @@ RAW = [
 @cache
 def server(model: Path) -> int:
     """Start a service for the model, which ends with this process; return its port."""
-    command = [sys.executable, "-m", "centrality.cli", "serve", str(model), "--port", "0"]
+    command = [sys.executable, "-m", "centrality.apps.cli", "serve", str(model), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     mine = os.getpid()
     atexit.register(lambda: process.kill() if os.getpid() == mine else None)

@@ -18,12 +18,13 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 
-from centrality import Chain, load, model_file, tables
-from centrality._checks import InputError
-from centrality.cli import main
-from centrality.explorer.marks import MarksFile
+from centrality import Chain, load, tables
+from centrality._internal import model_file
+from centrality._internal.checks import InputError
+from centrality.apps.cli import main
+from centrality.apps.explorer.marks import MarksFile
+from centrality.bulk.adapter import Adapter
 from centrality.representations import Table
-from centrality.scoring.adapter import Adapter
 from centrality.tables.text import TextSource
 from tests.conftest import quick
 from tests.fuzz import over_http
@@ -111,7 +112,7 @@ def read(suffix: str) -> Callable[[bytes], None]:
 
 
 def read_live_records(content: bytes) -> None:
-    from centrality.tables.records import Blocks, split_records
+    from centrality.tables.text import Blocks, split_records
 
     with contextlib.suppress(ValueError):  # which a source puts into its own words
         split_records(b"".join(Blocks(io.BytesIO(content), b",", size=97)), b",")

@@ -10,7 +10,7 @@ import pytest
 
 from centrality import FUSE, load
 from centrality.model.interface import with_fitted
-from centrality.network.scorer import EngineScorer
+from centrality.network.engine_backend import EngineScorer
 from tests.conftest import quick
 
 KINDS = {

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from centrality import FUSE, load
-from centrality.model.remembered_rows import RememberedRows
+from centrality.model.finish import Reservoir
 from centrality.network.folds import LEARNED_BY_ALL
 from tests.conftest import quick
 from tests.present import present
@@ -64,15 +64,17 @@ def test_calibration_rows_are_dropped_since_another_model_scored_them(blob):
 
 def test_rows_that_come_again_stay_in_their_folds(blob):
     remembered = quick().fit(blob).partial_fit(blob[:50]).fitted_.remembered
-    rows, first, again = np.unique(remembered.rows, axis=0, return_index=True, return_inverse=True)
-    assert len(rows) == len(blob) < len(remembered.rows)
+    assert remembered.folds is not None
+    all_rows = np.asarray(remembered.rows)
+    rows, first, again = np.unique(all_rows, axis=0, return_index=True, return_inverse=True)
+    assert len(rows) == len(blob) < len(all_rows)
     np.testing.assert_array_equal(remembered.folds, remembered.folds[first][again.ravel()])
 
 
 def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
     quick().fit(blob).save(tmp_path / "model.safetensors")
     model = load(tmp_path / "model.safetensors")
-    assert model.fitted_.remembered == RememberedRows(None, None, 600)
+    assert model.fitted_.remembered == Reservoir(None, None, 600)
     model.partial_fit(blob[:60] + 1)
     assert model.fitted_.remembered.seen == 660
     with pytest.raises(ValueError, match="at least 3 rows to compare, got 2"):

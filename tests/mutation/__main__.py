@@ -25,15 +25,15 @@ SCORES = Path("benchmarks/results/mutation.csv")
 SURVIVORS = Path("benchmarks/results/mutation_survivors.csv")
 # The quickest tests that say what the module promises.
 TESTS = {
-    "scores.calibration": ["tests/scores/test_calibration.py", "tests/reference/test_algorithm.py"],
-    "scores.conformal": ["tests/scores/test_thresholds.py", "tests/scores/test_conformal.py"],
-    "training.comparisons": [
-        "tests/training/test_comparisons.py",
-        "tests/training/test_dissimilarities.py",
+    "network.calibration": ["tests/network/test_calibration.py", "tests/reference/test_algorithm.py"],
+    "analysis.conformal": ["tests/analysis/test_thresholds.py", "tests/analysis/test_conformal.py"],
+    "fuse.comparisons": [
+        "tests/fuse/test_comparisons.py",
+        "tests/fuse/test_comparisons_dissimilarities.py",
     ],
-    "training.schemes": ["tests/reference/test_schemes.py", "tests/training/test_schemes.py"],
-    "torch.losses": ["tests/torch/test_losses.py"],
-    "model_file": ["tests/test_model_file.py"],
+    "fuse.schemes": ["tests/reference/test_schemes.py", "tests/fuse/test_schemes.py"],
+    "torch.networks": ["tests/torch/test_networks_losses.py"],
+    "_internal.model_file": ["tests/_internal/test_model_file.py"],
     "regions": ["tests/test_regions_by_hand.py", "tests/test_regions.py"],
     "metrics": ["tests/test_metrics.py"],
 }

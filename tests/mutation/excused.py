@@ -2,12 +2,12 @@
 """Mutants that no test kills, and why each may live: they do what the original does, or what is nobody's business."""
 
 _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
-    "scores.calibration": {
+    "network.calibration": {
         "a flat potential has no width: any number but 0 keeps it finite": (
             "rescaling: return (low, np.where(high > low, high - low, 2.0))",
         ),
     },
-    "scores.conformal": {
+    "analysis.conformal": {
         "allowances for rounding: twice as much is as good": (
             "module: ROUNDING = 1 + 2e-12",
             "threshold_by_fdr: needed = int(np.ceil(1 / fraction('fdr', fdr) - 2e-09)) - 1",
@@ -22,7 +22,7 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "evenly_spaced: return heads if len(heads) < limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]",
         ),
     },
-    "training.comparisons": {
+    "fuse.comparisons": {
         "how many anchors or rows are taken at a time does not change what is found": (
             "module: ANCHOR_BLOCK = 4097",
             "module: ANCHOR_BLOCK = 4095",
@@ -64,7 +64,7 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "_require_dissimilarity: if (uneven > 1e-06 * np.minimum(part, mirror) + 1e-12).any():",
         ),
     },
-    "training.schemes": {
+    "fuse.schemes": {
         "numpy takes every negative length as the one to be worked out": (
             "Partition.matchings: yield np.concatenate([self.first[:whole].reshape(-2, b), second.reshape(-1, b)], axis=1)",
             "Partition.matchings: yield np.concatenate([self.first[:whole].reshape(-1, b), second.reshape(-2, b)], axis=1)",
@@ -74,8 +74,8 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "Partition.judges: return np.asarray(self.anchors[(np.asarray(start)[..., None] - np.arange(count)) % size])",
         ),
     },
-    "torch.losses": {},
-    "model_file": {
+    "torch.networks": {},
+    "_internal.model_file": {
         "too short for a header either way: refused by the same words": (
             "_sealed_header: length = struct.unpack('<Q', content[:8])[0] if len(content) > 8 else 0",
             "_sealed_header: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 9 else 0",

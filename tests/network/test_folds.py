@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from centrality.network.folds import LEFT_OUT, MANY, Split, Units, equal_rows, split, split_few, split_off_holdout
+from centrality.network.folds import LEFT_OUT, Folds, Units, equal_rows, split, split_few, split_off_holdout
+from centrality.network.scaling import MANY
 
 
-def parted(n: int, members: int, *, alike: bool = False) -> Split:
+def parted(n: int, members: int, *, alike: bool = False) -> Folds:
     found = split(n, members, np.random.default_rng(0), alike=alike)
     assert found is not None
     return found
@@ -19,7 +20,7 @@ def test_each_of_six_networks_leaves_out_half_of_the_rows_and_each_row_is_unseen
     assert unseen.shape == (6, 400)
     assert (unseen.sum(1) == 200).all()
     assert (unseen.sum(0) == 3).all()
-    assert found.apart
+    assert found.members_differ
 
 
 def test_any_two_rows_of_different_folds_are_unseen_together_by_exactly_one_network():
@@ -34,7 +35,7 @@ def test_networks_come_in_pairs_that_leave_out_opposite_halves():
 
 
 def test_folds_differ_in_size_by_one_row_at_most_and_are_dealt_at_random():
-    own = parted(1003, 6).own
+    own = parted(1003, 6).fold_of_row
     assert np.ptp(np.bincount(own)) == 1
     # Of neighbours a quarter belongs to one fold: within five deviations of a binomial.
     assert abs((own[1:] == own[:-1]).mean() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 1002)
@@ -55,21 +56,21 @@ def test_more_networks_than_pairs_of_folds_begin_again():
 )
 def test_a_network_alone_leaves_out_a_tenth_or_thirty_rows_but_no_more_than_three_tenths(n, left_out):
     found = parted(n, 1)
-    assert len(found.judged()) == left_out
-    assert not found.apart
+    assert len(found.held_out_rows()) == left_out
+    assert not found.members_differ
 
 
 def test_networks_that_share_a_prior_leave_out_the_same_rows():
     found = parted(1000, 3, alike=True)
-    unseen = found.unseen(found.judged())
+    unseen = found.unseen(found.held_out_rows())
     assert unseen.all()
-    assert len(found.judged()) == 100
-    assert not found.apart
+    assert len(found.held_out_rows()) == 100
+    assert not found.members_differ
 
 
 def test_rows_unseen_by_nobody_are_not_judged():
-    found = Split(np.array([0, 1, 2, 1]), ((1,), (1,)))
-    assert found.judged().tolist() == [1, 3]
+    found = Folds(np.array([0, 1, 2, 1]), ((1,), (1,)))
+    assert found.held_out_rows().tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(("n", "members"), [(3, 1), (3, 6), (5, 6)])
@@ -90,12 +91,12 @@ def test_a_fold_takes_one_byte_and_is_dealt_as_a_permutation_of_the_rows_deals_i
     n, order = 1000, np.random.default_rng(0).permutation(1000)
     found = parted(n, 6, alike=alike)
     expected = np.where(np.isin(np.arange(n), order[: n // 10]), 0, 1) if alike else order % 4
-    np.testing.assert_array_equal(found.own, expected)
-    assert found.own.nbytes == n
+    np.testing.assert_array_equal(found.fold_of_row, expected)
+    assert found.fold_of_row.nbytes == n
 
 
 def test_of_very_many_rows_each_is_left_out_by_chance_and_takes_a_byte():
-    own = parted(200_000, 1).own
+    own = parted(200_000, 1).fold_of_row
     assert own.dtype == np.int8
     assert set(own.tolist()) == {0, 1}
     assert abs((own == 0).sum() - 20_000) < 5 * np.sqrt(200_000 * 0.1 * 0.9)  # five deviations of a binomial
@@ -105,9 +106,9 @@ def test_rows_dealt_one_by_one_belong_to_each_fold_by_its_share():
     n, rng = 100_000, np.random.default_rng(0)
     few, alone = (split_few(n, members, rng, alike=False) for members in (4, 1))
     for fold in range(4):
-        assert np.mean(few.own == fold) == pytest.approx(1 / 4, abs=5 * (3 / 16 / n) ** 0.5)
+        assert np.mean(few.fold_of_row == fold) == pytest.approx(1 / 4, abs=5 * (3 / 16 / n) ** 0.5)
     assert few.left_out == ((0, 1), (2, 3), (0, 2), (1, 3))
-    assert np.mean(alone.own == 0) == pytest.approx(0.3, abs=5 * (0.21 / n) ** 0.5)
+    assert np.mean(alone.fold_of_row == 0) == pytest.approx(0.3, abs=5 * (0.21 / n) ** 0.5)
     assert alone.left_out == ((0,),)
 
 
@@ -126,7 +127,7 @@ def test_copies_of_a_record_share_a_fold_and_folds_hold_as_many_records(members,
     rows = np.tile(RECORDS, (times, 1))
     found = split(len(rows), members, np.random.default_rng(0), alike=False, units=Units.of(rows))
     assert found is not None
-    by_copy = found.own.reshape(times, -1)
+    by_copy = found.fold_of_row.reshape(times, -1)
     assert (by_copy == by_copy[0]).all()
     np.testing.assert_array_equal(np.bincount(by_copy[0]), [50] * 4 if members == 6 else [30, 170])
 
@@ -134,7 +135,10 @@ def test_copies_of_a_record_share_a_fold_and_folds_hold_as_many_records(members,
 @pytest.mark.parametrize("members", [1, 6])
 def test_without_copies_folds_and_holdout_are_drawn_as_if_nobody_had_looked_for_them(members):
     looked = split(200, members, np.random.default_rng(0), alike=False, units=Units.of(RECORDS))
-    np.testing.assert_array_equal(looked.own, split(200, members, np.random.default_rng(0), alike=False).own)
+    plain = split(200, members, np.random.default_rng(0), alike=False)
+    assert looked is not None
+    assert plain is not None
+    np.testing.assert_array_equal(looked.fold_of_row, plain.fold_of_row)
     learned, aside = (RECORDS[rows] for rows in split_off_holdout(0.3, RECORDS, np.random.default_rng(0)))
     order = np.random.default_rng(0).permutation(200)
     np.testing.assert_array_equal(learned, RECORDS[np.sort(order[60:])])

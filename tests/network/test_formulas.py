@@ -8,7 +8,7 @@ import torch
 from scipy.stats import multivariate_normal, multivariate_t, special_ortho_group
 
 from centrality.network import formulas
-from centrality.scores.mixing import squeezed
+from centrality.network.calibration import squeezed
 
 RNG = np.random.default_rng(0)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from centrality._checks import InputError
+from centrality._internal.checks import InputError
 from centrality.network.network import Layout, build, restore
 
 

@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE
-from centrality._checks import InputError
+from centrality._internal.checks import InputError
 from centrality.onnx import Scorer
 from tests.conftest import quick
 from tests.onnx.samples import PLAIN, RNG, X, exported, new

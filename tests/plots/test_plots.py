@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from centrality import plots
-from centrality._optional import optional
-from centrality.plots import lines
-from centrality.scores.drift import TrainingScores
-from centrality.scores.drift_windows import compare_windows
-from centrality.scores.mixing import LINEAR, SOFT
+from centrality._internal.checks import optional
+from centrality.analysis.drift import TrainingScores, compare_windows
+from centrality.network.calibration import LINEAR, SOFT
+from centrality.plots import figures
 
 
 def bowl(size: int = 20, ts: int = 3):
@@ -123,8 +122,8 @@ def test_the_history_has_a_panel_for_each_head_and_leaves_out_steps_without_a_lo
 def test_a_noisy_history_is_smoothed_by_a_running_mean_that_keeps_a_straight_line_straight():
     line = np.linspace(1.0, 0.0, 200)
     noisy = line + 0.1 * np.resize([1, -1], 200)
-    assert np.abs(lines.smoothed(line) - line)[20:-20].max() < 1e-12
-    assert np.abs(lines.smoothed(noisy) - line)[20:-20].max() < 0.1 / 19 + 1e-12  # one of 21 is left over, at most
+    assert np.abs(figures.smoothed(line) - line)[20:-20].max() < 1e-12
+    assert np.abs(figures.smoothed(noisy) - line)[20:-20].max() < 0.1 / 19 + 1e-12  # one of 21 is left over, at most
 
 
 def test_contours_have_axes_and_one_colour_bar_with_a_name_and_round_ticks():

@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from centrality import FUSE, Chain, load, model_file
-from centrality.cli import main
-from centrality.model.finish_fit import Trained, finish_fit
-from centrality.model_file import ModelFileError
+from centrality import FUSE, Chain, load
+from centrality._internal import model_file
+from centrality._internal.model_file import ModelFileError
+from centrality.analysis.drift_columns import TrainingColumns
+from centrality.apps.cli import main
+from centrality.model.finish import Trained, finish_fit
 from centrality.representations import Table
-from centrality.representations._base import Representation
-from centrality.scores.drift_columns import TrainingColumns
+from centrality.representations.base import Representation
 from tests.conftest import quick
 
 

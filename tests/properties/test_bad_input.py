@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from centrality import Chain, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.representations import Table
 from tests.conftest import quick
 

@@ -52,8 +52,8 @@ USES = {
     "fetch": ("data", "from centrality import datasets; datasets.fetch('breastw')"),
     "explore": ("explore", "load('{folder}/rows.safetensors').explore(X)"),
     "explore a chain": ("explore", "load('{folder}/mixed.safetensors').explore(X)"),
-    "a picture in the explorer": ("explore", "from centrality.explorer.items import thumbnail; thumbnail(X)"),
-    "service": ("serve", "from centrality.service import App"),
+    "a picture in the explorer": ("explore", "from centrality.apps.explorer.content import thumbnail; thumbnail(X)"),
+    "service": ("serve", "from centrality.apps.service import App"),
 }
 # Commands: the extra that each one lacks.
 COMMANDS = {
@@ -70,7 +70,7 @@ COMMANDS = {
 # Packages of an extra beside its first one: the extra, and a use that needs it. Those of a line are hidden together.
 SECOND = [
     {
-        "prometheus_client": ("serve", "from centrality.service import App"),
+        "prometheus_client": ("serve", "from centrality.apps.service import App"),
     },
 ]
 
@@ -110,7 +110,7 @@ def raised(hidden: list[str], cases: dict[str, str], folder: Path) -> dict[str, 
 def said(folder) -> dict[str, list[str] | None]:
     """What each use and each command says where there are no extras at all."""
     uses = {name: START + code.replace("{folder}", str(folder)) for name, (_, code) in USES.items()}
-    run = "from centrality.cli import main\nimport contextlib, io\nerr = io.StringIO()\n"
+    run = "from centrality.apps.cli import main\nimport contextlib, io\nerr = io.StringIO()\n"
     run += "with contextlib.redirect_stderr(err), contextlib.redirect_stdout(err): code = main({!r}.split())\n"
     run += "raise RuntimeError(f'{{code}} {{err.getvalue()}}')"
     return raised(OPTIONAL, uses | {command: run.format(command) for command in COMMANDS}, folder)

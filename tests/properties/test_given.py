@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 
 from centrality import FUSE, Chain, PaperFUSE, load
-from centrality._checks import InputError
+from centrality._internal.checks import InputError
+from centrality.fuse.data import SyntheticRows, TrainingData
 from centrality.model.reader import reader_of
 from centrality.network.context import Context
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
 from centrality.tables.columns import DataNote
-from centrality.training.rows import MadeRows, Rows
 from tests.present import present
 
-made_of_all = MadeRows.of  # without saying which columns are learned
+made_of_all = SyntheticRows.of  # without saying which columns are learned
 
 
 def houses(n: int = 900, seed: int = 0) -> pd.DataFrame:
@@ -100,7 +100,9 @@ def test_without_a_context_nothing_of_it_takes_part(monkeypatch, odd):
 
     for name in ("fit", "relative", "absolute", "usual_range", "unseen"):
         monkeypatch.setattr(Context, name, refuse)
-    monkeypatch.setattr(MadeRows, "of", lambda z, rng, learned: made_of_all(z, rng))  # as before there were contexts
+    monkeypatch.setattr(
+        SyntheticRows, "of", lambda z, rng, learned: made_of_all(z, rng)
+    )  # as before there were contexts
     again = FUSE(random_state=0, max_steps=20, given=None).fit(rows)
     assert again.fitted_ == plain.fitted_
     for answer in ("heads", "p_values", "explain", "toward_center"):
@@ -111,8 +113,10 @@ def test_a_column_that_is_no_context_is_noised_and_learned_as_it_is():
     """The engine multiplies noise and residuals by this: a one changes no bit of a number."""
     X = houses(50).to_numpy()
     rng, none = np.random.default_rng(0), Scaling.none(4)
-    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20).learned, 1.0)
-    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
+    np.testing.assert_array_equal(TrainingData(X, none, rng, max_values=1 << 20).learned, 1.0)
+    np.testing.assert_array_equal(
+        TrainingData(X, none, rng, max_values=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0]
+    )
 
 
 def test_names_and_positions_are_the_same(odd):

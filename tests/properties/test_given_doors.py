@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 import centrality
-from centrality import FUSE, Chain, cli
-from centrality.explorer.view import view_of
+from centrality import FUSE, Chain
+from centrality.apps import cli
+from centrality.apps.explorer.view import view_of
+from centrality.bulk.adapter import Adapter
 from centrality.model.reader import reader_of
 from centrality.representations import Table
-from centrality.representations._base import as_arrow
-from centrality.scoring.adapter import Adapter
-from centrality.tables.columns import DataNote
-from centrality.tables.unreadable import NEW_KIND
+from centrality.representations.base import as_arrow
+from centrality.tables.columns import NEW_KIND, DataNote
 from tests.properties.test_given import houses
 from tests.service.test_service import app as app  # the fixture
 from tests.service.test_service import score

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from centrality import load, model_file, tables
-from centrality.cli import main
-from centrality.model_file import ModelFileError
+from centrality import load, tables
+from centrality._internal import model_file
+from centrality._internal.model_file import ModelFileError
+from centrality.apps.cli import main
 from centrality.network.scaling import MOST_VALUES, rows_per_block
 from centrality.tables import TableError
 from centrality.tables.columns import DataNote
-from centrality.tables.records import Blocks
+from centrality.tables.text import Blocks
 from tests.conftest import quick
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
@@ -127,7 +128,7 @@ def test_a_quotation_mark_that_nobody_closes_is_said(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_bytes(b'a,b\n1,x\n2,"y\n' + b"3,z\n" * 1000)
     with pytest.raises(TableError, match="a quotation mark opens a field that never ends"):
         tables.read(tmp_path / "t.csv")
-    monkeypatch.setattr("centrality.tables.records.LONGEST", 10_000)
+    monkeypatch.setattr("centrality.tables.text.LONGEST", 10_000)
     with pytest.raises(ValueError, match="a quotation mark at the beginning of a field may lack its other one"):
         list(Blocks(io.BytesIO(b'1,"y\n' + b"3,z\n" * 10_000), b",", size=1000))
 

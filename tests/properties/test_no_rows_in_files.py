@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from scipy.spatial import cKDTree
 
-from centrality import FUSE, Chain, model_file
+from centrality import FUSE, Chain
+from centrality._internal import model_file
 from centrality.representations import Table
 from tests.conftest import quick
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from centrality import load, tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.model.reader import reader_of
-from centrality.scores.mixing import name_at
+from centrality.network.calibration import name_at
 from tests.conftest import quick
 from tests.served import Server
 

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality import _atomic, load, tables
-from centrality._atomic import remove_leftovers, require_writable, write_atomically
-from centrality.cli import main
+from centrality import load, tables
+from centrality._internal import files
+from centrality._internal.files import remove_leftovers, require_writable, write_atomically
+from centrality.apps.cli import main
 from tests.conftest import quick
 
 FIT = ["--max-steps", "5", "--random-state", "0"]
@@ -134,7 +135,7 @@ def test_looking_whether_a_file_can_be_written_leaves_nothing(tmp_path):
 
 WRITER = """
 import sys, time
-from centrality._atomic import write_atomically
+from centrality._internal.files import write_atomically
 with write_atomically(sys.argv[1]) as beside:
     beside.write_text("half")
     print(beside.name, flush=True)
@@ -199,7 +200,7 @@ def test_a_trap_beside_the_place_is_not_stepped_into(tmp_path, trap):
 
 
 def test_without_locks_names_are_drawn_by_lot(tmp_path, monkeypatch):
-    monkeypatch.setattr(_atomic, "fcntl", None)
+    monkeypatch.setattr(files, "fcntl", None)
     with write_atomically(tmp_path / "f.txt") as one, write_atomically(tmp_path / "f.txt") as other:
         assert one != other
         one.write_text("1")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from centrality import FUSE, load
-from centrality.torch.scoring import TorchScorer
+from centrality.torch.module import TorchScorer
 from tests.conftest import quick
 from tests.promise import ROOM, Exact, assert_kept, assert_same_scores
 

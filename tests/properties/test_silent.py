@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from centrality import load, model_file, tables
-from centrality.cli import main
+from centrality import load, tables
+from centrality._internal import model_file
+from centrality._internal.model_file import ModelFileError
+from centrality.apps.cli import main
 from centrality.depths import Mahalanobis
-from centrality.model_file import ModelFileError
 from centrality.representations import Table
 from centrality.tables.csv import CsvDialect
 from tests.conftest import quick
@@ -133,8 +134,8 @@ def test_hexadecimal_numbers_are_text_to_fit_and_to_score(numbers, tmp_path, cap
 
 
 def test_objects_to_a_model_without_names_name_its_columns_in_any_order(blob):
-    from centrality.service._limits import RequestError
-    from centrality.service._served import served_model
+    from centrality.apps.service.model import served_model
+    from centrality.apps.service.queue import RequestError
 
     served = served_model(quick().fit(blob), "1")
     found = served.from_json(json.loads('[{"x1": 2.0, "x0": 1.0}, {"x0": 3.0, "x1": 4.0}]'))

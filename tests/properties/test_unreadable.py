@@ -9,13 +9,13 @@ import pytest
 from pyarrow import parquet
 
 import centrality
-from centrality import Chain, load, model_file
-from centrality.cli import main
+from centrality import Chain, load
+from centrality._internal import model_file
+from centrality.apps.cli import main
 from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.tables import TableError, write
-from centrality.tables.columns import DataNote
-from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE, Unreadable
+from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_DATE, CellIssues, DataNote
 from tests.conftest import quick
 
 N = 400
@@ -92,7 +92,7 @@ def test_dates_of_parquet_are_found_again_in_text(rows, tmp_path):
 def test_what_may_be_two_dates_or_none_is_not_guessed(rows, ambiguous):
     table = Table().fit(with_days(rows, [f"{day:%Y-%m-%d}" for day in DAYS]))
     _, unreadable = table.examined(with_days(rows, [*(f"{day:%Y-%m-%d}" for day in DAYS[1:]), ambiguous]))
-    assert unreadable == Unreadable(N, {"day": {NO_DATE: 1}})
+    assert unreadable == CellIssues(N, {"day": {NO_DATE: 1}})
 
 
 def test_whole_numbers_are_no_dates(rows):
@@ -117,8 +117,8 @@ def odd_rows(rows: pa.Table) -> dict[str, tuple[pa.Table, dict]]:
 @pytest.mark.parametrize("fault", ["no date", "no day", "no number", "a new city", "nothing"])
 def test_a_fault_counts_against_the_row_and_is_counted(chain, rows, fault):
     faulty, counts = odd_rows(rows)[fault]
-    vectors, unreadable = reader_of(chain).examined(faulty)
-    assert unreadable == Unreadable(40, counts)
+    vectors, unreadable = reader_of(chain).vectors_and_issues(faulty)
+    assert unreadable == CellIssues(40, counts)
     for t in (0.0, 0.5, 1.0):
         found = chain.fitted_.centrality(vectors, t)
         as_they_were = chain.centrality(rows.slice(0, 40), t=t)
@@ -133,10 +133,10 @@ def test_a_row_with_more_gaps_than_any_in_fitting_has_too_many(rows):
     columns[1][40:80] = np.nan
     with_gaps = pa.table({"x": pa.array(columns[0], from_pandas=True), "y": pa.array(columns[1], from_pandas=True)})
     table = Table().fit(with_gaps)
-    assert table.examined(with_gaps)[1] == Unreadable(N)
+    assert table.examined(with_gaps)[1] == CellIssues(N)
     empty = pa.table({"x": pa.nulls(1, pa.float64()), "y": pa.nulls(1, pa.float64())})
     Z, unreadable = table.examined(empty)
-    assert unreadable == Unreadable(1, {"x": {NEW_GAP: 1}, "y": {NEW_GAP: 1}})
+    assert unreadable == CellIssues(1, {"x": {NEW_GAP: 1}, "y": {NEW_GAP: 1}})
     assert np.linalg.norm(Z) > np.linalg.norm(table.transform(with_gaps), axis=1).max()
 
 
@@ -146,14 +146,14 @@ def test_a_rare_category_is_known_and_an_unseen_one_is_not():
     new = pa.table({"c": ["r1", "r2", "new"], "x": [0.0, 0.0, 0.0]})
     Z, unreadable = table.examined(new)
     np.testing.assert_array_equal(Z[0], Z[1])
-    assert unreadable == Unreadable(3, {"c": {NEW_VALUE: 1}})
+    assert unreadable == CellIssues(3, {"c": {NEW_VALUE: 1}})
     assert np.linalg.norm(Z[2]) > np.linalg.norm(Z[0])
 
 
 def test_a_text_of_unknown_letters_counts_against_its_row():
     texts = [f"round {color} {thing}" for color in ("red", "green", "blue") for thing in map(str, range(100, 120))]
     table = Table(cardinality=10).fit(pa.table({"about": texts, "x": np.arange(60.0)}))
-    assert table.examined(pa.table({"about": ["круглый", "round red 100", None], "x": [1.0] * 3}))[1] == Unreadable(
+    assert table.examined(pa.table({"about": ["круглый", "round red 100", None], "x": [1.0] * 3}))[1] == CellIssues(
         3, {"about": {NEW_VALUE: 1, NEW_GAP: 1}}
     )
 

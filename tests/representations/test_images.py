@@ -10,7 +10,7 @@ from PIL import Image
 
 from centrality import Chain, load
 from centrality.representations import Images
-from centrality.representations._vision import _vectors
+from centrality.representations.images import _vectors
 from centrality.tables import TableError
 from centrality.tables.columns import DataNote
 from tests.conftest import quick

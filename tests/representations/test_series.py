@@ -5,7 +5,7 @@ import pycatch22
 import pytest
 
 from centrality import Chain, load
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.representations import Series
 from centrality.tables import TableError, read
 from tests.conftest import quick

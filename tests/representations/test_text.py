@@ -10,7 +10,7 @@ import torch
 
 from centrality import Chain, load
 from centrality.representations import Text
-from centrality.representations._weights import pretrained
+from centrality.representations.embedding import pretrained
 from tests.conftest import quick
 
 TEXTS = ["a good film", "a bad film", "the weather", "good good bad", "", "film weather film weather the"]

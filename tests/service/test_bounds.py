@@ -8,11 +8,10 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from centrality.service import Limits
-from centrality.service._arrow import table_of
-from centrality.service._bodies import Bodies
-from centrality.service._limits import RequestError
-from centrality.service._requests import _decoded_bytes
+from centrality.apps.service import Limits
+from centrality.apps.service.connections import Bodies
+from centrality.apps.service.queue import RequestError
+from centrality.apps.service.requests import _decoded_bytes, table_of
 
 MIB = 1 << 20
 PART = {"type": "http.request", "body": b"x" * 1000, "more_body": True}

@@ -27,7 +27,7 @@ LARGE = ROW + " " * 100_000  # the same, and too large to be answered beside sma
 HANG = """
 # The real program, with requests that never end (and let nothing else of Python's run), and that want all memory.
 import re
-from centrality.service import _worker, _requests
+from centrality.apps.service import _worker, _requests
 right, _worker.GRACE = _requests.parse, 0.5
 def parse(served, kind, query, *rest):
     if query == b"hang":
@@ -40,7 +40,7 @@ _requests.parse = parse
 IMPATIENT = """
 # The real program, less patient than by default.
 from functools import partialmethod
-from centrality.service._limits import Limits
+from centrality.apps.service.queue import Limits
 Limits.__init__ = partialmethod(Limits.__init__, head_seconds=3.0, unread_seconds=1)
 """
 

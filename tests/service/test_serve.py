@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import FUSE, load
-from centrality.cli import main
+from centrality.apps.cli import main
 from tests.conftest import quick
 from tests.foreground import background
 from tests.promise import assert_same_scores
@@ -267,7 +267,7 @@ def test_a_port_in_use_or_a_missing_model_is_said(file, server, tmp_path, capsys
 def test_a_bug_is_a_logged_500_that_shows_nothing_of_the_insides(start, file, tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
         # the real program, with a mistake for t = 0 and another for t = 1
-        "from centrality.service import _requests\n"
+        "from centrality.apps.service import _requests\n"
         "def answer(asked, *rest):\n"
         "    return len(None) if asked.ts[0] == 0 else int('drawer')\n"
         "_requests.answer = answer\n"

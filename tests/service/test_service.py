@@ -13,14 +13,12 @@ import pytest
 from PIL import Image
 
 from centrality import Chain
+from centrality.apps.service import App, Limits
+from centrality.apps.service.model import Metrics, ModelFile
+from centrality.apps.service.openapi import document
+from centrality.apps.service.queue import AT_ONCE, BATCH_ROWS, QUICK, Queue, RequestError, Scoring
+from centrality.apps.service.requests import table_of
 from centrality.representations import Images, Series, Table, Text
-from centrality.service import App, Limits
-from centrality.service._arrow import table_of
-from centrality.service._file import ModelFile
-from centrality.service._limits import RequestError
-from centrality.service._metrics import Metrics
-from centrality.service._openapi import document
-from centrality.service._queue import AT_ONCE, BATCH_ROWS, QUICK, Queue, Scoring
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 

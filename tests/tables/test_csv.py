@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from centrality import tables
-from centrality.cli import main
+from centrality.apps.cli import main
 from centrality.tables import TableError
 from centrality.tables.columns import DataNote
 from centrality.tables.csv import count_leading_zeros, recognised_separator

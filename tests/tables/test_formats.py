@@ -109,7 +109,7 @@ def test_any_ending_reads_writes_and_takes_its_place_in_the_list_of_endings():
 def test_a_new_format_is_one_format_and_one_line_in_the_table(tmp_path, monkeypatch):
     """Numbers one a line, as a format that did not exist before."""
     from centrality.tables import formats
-    from centrality.tables.source import Format, Sink, Source
+    from centrality.tables.columns import Format, Sink, Source
 
     class Lines(Source):
         kind, schema = ".txt", pa.schema([("x", pa.float64())])

@@ -8,7 +8,7 @@ import pytest
 
 from centrality import tables
 from centrality.tables import TableError
-from centrality.tables.jsonl import DEEPEST, depth, parse_rows
+from centrality.tables.json import DEEPEST, depth, parse_rows
 from centrality.tables.text import TextSource
 
 
@@ -54,7 +54,7 @@ def test_what_lies_too_deep_is_refused_before_the_parser_runs_out_of_stack(tmp_p
 
 
 def test_names_that_come_later_are_columns_of_all_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("centrality.tables.records.Blocks.__init__.__kwdefaults__", {"live": False, "size": 64})
+    monkeypatch.setattr("centrality.tables.text.Blocks.__init__.__kwdefaults__", {"live": False, "size": 64})
     monkeypatch.setattr("centrality.tables.text.LARGE_BLOCK", 64)
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n' * 50 + '{"b": "x", "a": 1.5}\n' * 50)
     table = tables.read(tmp_path / "t.jsonl")

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from centrality import tables
-from centrality.cli import main
-from centrality.tables import TableError, records
+from centrality.apps.cli import main
+from centrality.tables import TableError, text
 from centrality.tables.csv import HEAD, CsvDialect
 from centrality.tables.formats import open_stream
 
@@ -112,7 +112,7 @@ def test_types_suit_all_blocks_as_if_they_were_one(tmp_path, monkeypatch, first,
     (tmp_path / "t.csv").write_text("a,b\n" + f"{first},x\n" * 50 + f"{later},x\n" * 50)
     together = tables.read(tmp_path / "t.csv")
     assert together["a"].type == kind
-    monkeypatch.setattr(records.Blocks.__init__, "__kwdefaults__", {"live": False, "size": 64})
+    monkeypatch.setattr(text.Blocks.__init__, "__kwdefaults__", {"live": False, "size": 64})
     monkeypatch.setattr("centrality.tables.text.LARGE_BLOCK", 64)
     assert tables.read(tmp_path / "t.csv").equals(together)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centrality.tables.written_numbers import ENOUGH, LEARNED_FROM, NumberWriting, learn_writing
+from centrality.tables.written_numbers import ENOUGH, LEARNED_FROM, NumberFormat, learn_writing
 from tests.present import present
 
 MARKS = [(".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " "), (",", "'")]
@@ -14,7 +14,7 @@ AFFIXES = [("", ""), ("$", ""), ("€ ", ""), ("US$", ""), ("CHF ", ""), ("", " 
            ("", "ms"), ("", " m²"), ("", " km/h"), ("", " sq ft"), ("Rs. ", ""), ("$", "/hr")]  # fmt: skip
 
 styles = st.builds(
-    lambda marks, affixes, decimals: NumberWriting(marks[0], marks[1], affixes[0], affixes[1], decimals),
+    lambda marks, affixes, decimals: NumberFormat(marks[0], marks[1], affixes[0], affixes[1], decimals),
     st.sampled_from(MARKS),
     st.sampled_from(AFFIXES),
     st.integers(0, 4),
@@ -91,7 +91,7 @@ def test_the_marks_mean_what_the_whole_column_allows_and_a_choice_is_said(cells,
     ],
 )
 def test_a_cell_may_be_written_otherwise_than_most(cell, value):
-    found, wrong = NumberWriting(thousands=",", before="$", decimals=2).read(pa.array([cell]))
+    found, wrong = NumberFormat(thousands=",", before="$", decimals=2).read(pa.array([cell]))
     assert found.tolist() == [value]
     assert not wrong.any()
 
@@ -100,7 +100,7 @@ def test_a_cell_may_be_written_otherwise_than_most(cell, value):
     "cell", ["€5", "5 kg", "$5 kg", "(5", "5)", "-(5)", "--5", "-5-", "1,23.4", "1.2.3", "5 6", "1e999", "$", "hello"]
 )  # fmt: skip
 def test_what_is_no_number_of_the_column_is_told(cell):
-    found, wrong = NumberWriting(thousands=",", before="$", decimals=2).read(pa.array(["$5", cell]))
+    found, wrong = NumberFormat(thousands=",", before="$", decimals=2).read(pa.array(["$5", cell]))
     assert found[0] == 5
     assert np.isnan(found[1])
     assert wrong.tolist() == [False, True]
@@ -177,7 +177,7 @@ def test_metres_beside_kilometres_are_no_millions():
 
 def test_a_unit_of_a_few_cells_is_none_of_the_column():
     writing, doubt = learn_writing(pa.array([*map(str, range(99)), "5a"]))
-    assert writing == NumberWriting()
+    assert writing == NumberFormat()
     assert doubt == ""
     assert present(writing).read(pa.array(["5a", "5"]))[1].tolist() == [True, False]
 
@@ -191,7 +191,7 @@ def test_a_zero_in_front_makes_codes_only_of_bare_digits():
 
 def test_a_few_cells_that_are_no_numbers_do_not_hide_the_others():
     few, many = ["see note"] * 5, ["see note"] * 6
-    assert learn_writing(pa.array(["$5"] * 95 + few))[0] == NumberWriting(before="$")
+    assert learn_writing(pa.array(["$5"] * 95 + few))[0] == NumberFormat(before="$")
     assert learn_writing(pa.array(["$5"] * 94 + many))[0] is None
     assert ENOUGH == 0.95
 
@@ -206,7 +206,7 @@ def test_a_single_cell_of_very_many_tells_what_a_mark_means():
 @pytest.mark.parametrize("parts", [{"decimal": ";"}, {"thousands": "x"}, {"decimals": -1}, {"decimals": 1.5}])
 def test_a_writing_that_is_none_is_refused(parts):
     with pytest.raises(ValueError, match="numbers cannot be written so"):
-        NumberWriting(**parts)
+        NumberFormat(**parts)
 
 
 @pytest.mark.parametrize(

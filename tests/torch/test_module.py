@@ -9,8 +9,8 @@ import torch
 from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, Chain
+from centrality.network.calibration import ALLOWANCE, squeezed
 from centrality.representations import Table
-from centrality.scores.mixing import ALLOWANCE, squeezed
 from centrality.torch.module import Centrality
 from tests.conftest import quick
 from tests.pairwise import pairwise

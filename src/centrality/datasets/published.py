@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._atomic import write_atomically
-from centrality._checks import InputError
-from centrality._optional import optional
+from centrality._internal.checks import InputError, optional
+from centrality._internal.files import write_atomically
 
 Arrays = dict[str, NDArray[Any]]
 RAW = "https://raw.githubusercontent.com"

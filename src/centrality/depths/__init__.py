@@ -4,13 +4,10 @@ All take rows as FUSE does and give `score_samples` (larger is deeper), `decisio
 None of them needs torch.
 """
 
-from centrality.depths._estimator import Depth
-from centrality.depths.distance_based import L2, KernelDensity, Potential, Spatial
-from centrality.depths.halfspace import Halfspace
-from centrality.depths.mahalanobis import Mahalanobis
-from centrality.depths.projection import Projection
-from centrality.depths.simplicial import Simplicial
-from centrality.depths.zonoid import Zonoid
+from centrality.depths._base import Depth
+from centrality.depths.directional import Halfspace, Projection
+from centrality.depths.distance_based import L2, KernelDensity, Mahalanobis, Potential, Spatial
+from centrality.depths.simplicial import Simplicial, Zonoid
 
 BY_NAME: dict[str, type[Depth]] = {
     "mahalanobis": Mahalanobis,

@@ -5,10 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from centrality._checks import InputError, whole_number
-from centrality._estimator import RandomState, random_numbers
-from centrality.depths._estimator import Depth
-from centrality.depths._frames import Array, Flat, Frame, blocks, centred_in_one_unit, smallest_flat, unit_vectors
+from centrality._internal.checks import InputError, whole_number
+from centrality._internal.input import RandomState, random_numbers
+from centrality.depths._base import Array, Depth, Flat, Frame, blocks, centred_in_one_unit, smallest_flat, unit_vectors
 
 PAPER_FEWEST, PAPER_MOST = 100, 50_000
 FROM_SAMPLE = 1000  # "auto": so many directions through rows, and so many along differences of two rows

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError
+from centrality._internal.checks import InputError
 
 FASTEST_FIRST = ("avx512", "avx2", "neon", "portable")  # the last one runs anywhere, many times slower
 VARIABLE = "CENTRALITY_ENGINE"

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from centrality import model_file
-from centrality._checks import InputError, tell
-from centrality._estimator import (
+from centrality._internal import model_file
+from centrality._internal.checks import InputError, warn_caller
+from centrality._internal.devices import find_device, start_in_background
+from centrality._internal.input import (
     CheckedRows,
     Dissimilarity,
     ModelRows,
@@ -23,29 +24,22 @@ from centrality._estimator import (
     unchanged_on_failure,
     warn_of_labels,
 )
-from centrality.fuse.settings import HELD_VALUES, Settings
-from centrality.model.finish_fit import Trained, calibrated_on, finish_fit, with_report
-from centrality.model.fitted import Fitted, History, joined
+from centrality.analysis.drift_columns import TrainingColumns
+from centrality.fuse.background import bounds_of
+from centrality.fuse.comparisons import compare
+from centrality.fuse.config import HELD_VALUES, Plan, Settings, Task, paper_settings, places_of, require_possible
+from centrality.fuse.data import TrainingData
+from centrality.fuse.initialize import noise_scales
+from centrality.fuse.train import train
+from centrality.model.finish import Reservoir, Trained, calibrated_on, finish_fit, with_report
+from centrality.model.fitted import FittedModel, History, joined, scorer_for
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
-from centrality.model.remembered_rows import RememberedRows
-from centrality.model.scorers import scorer_for
-from centrality.network.background import bounds_of
+from centrality.network.calibration import checked_calibration, one_t
 from centrality.network.context import Context
-from centrality.network.devices import find_device, meanwhile
-from centrality.network.ends import FirstPass, with_ends
-from centrality.network.folds import Split, Units, among, split, split_few, split_off_holdout
+from centrality.network.folds import Folds, Units, restrict_dissimilarity, split, split_few, split_off_holdout
 from centrality.network.network import Network
-from centrality.network.scaling import Scaling
-from centrality.scores.calibration import checked_calibration
-from centrality.scores.drift_columns import TrainingColumns
-from centrality.scores.mixing import one_t
-from centrality.training.dissimilarities import compare
-from centrality.training.given import places_of, require_possible
-from centrality.training.noise import noise_scales
-from centrality.training.plan import Plan, Task, paper_settings
-from centrality.training.rows import Rows
-from centrality.training.schedules import train
+from centrality.network.scaling import ColumnRange, Scaling, with_column_range
 
 if TYPE_CHECKING:
     from torch import nn
@@ -122,7 +116,7 @@ class FUSE(CentralityModel):
     noise_scale_ : tuple of the noise scales used.
     offset_ : the score below which `predict` says outlier.
     center_ : the deepest point, at the model's own t: the mean of the most central training row and its neighbours.
-    fitted_ : all that was learned, as one frozen value (`centrality.model.fitted.Fitted`).
+    fitted_ : all that was learned, as one frozen value (`centrality.model.fitted.FittedModel`).
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -196,7 +190,7 @@ class FUSE(CentralityModel):
     def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: NDArray[np.floating] | None = None) -> Self:
         """Fit to the rows X; `as_new` are the same rows encoded as if they were new, by which they are judged."""
         with unchanged_on_failure(self):
-            first, why = FirstPass(), "an anchor and a pair to compare"
+            first, why = ColumnRange(), "an anchor and a pair to compare"
             X = rows_to_fit(self, X, at_least=3, why=why, all_finite=first.all_finite)
             # Now, not when training is over: settings that matter only then.
             one_t(self.t)
@@ -209,15 +203,15 @@ class FUSE(CentralityModel):
             learned, aside = split_off_holdout(self.holdout, X, rng)
             held = None if aside is None else X_as_new[aside]
             if learned is not None:
-                dissimilarity = among(dissimilarity, learned, X.shape[0])
+                dissimilarity = restrict_dissimilarity(dissimilarity, learned, X.shape[0])
                 X, X_as_new = X[learned], X_as_new[learned]
             parted, context, shown = settings.split(X, rng), None, X
             if self.given is not None:
                 require_possible(settings, dissimilarity, X)
                 context, made = self._context(X, seed)
-                X, X_as_new, shown = made, made, context.shown(X, made, seed)
+                X, X_as_new, shown = made, made, context.mix_in_known_rows(X, made, seed)
                 held = None if held is None else context.relative(held)
-            columns = meanwhile(lambda: TrainingColumns.of(X_as_new))
+            columns = start_in_background(lambda: TrainingColumns.of(X_as_new))
             trained = self._trained(
                 shown, dissimilarity, rng, seed, parted=parted, context=context, first=first, columns=columns
             )
@@ -231,29 +225,33 @@ class FUSE(CentralityModel):
         rng: np.random.Generator,
         seed: int,
         *,
-        parted: Split | None,
+        parted: Folds | None,
         context: Context | None,
-        first: FirstPass,
+        first: ColumnRange,
         columns: Callable[[], TrainingColumns],
     ) -> Trained:
         device = find_device(self.device)
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", self._measurements)
         if self.scaling == "auto" and context is None:
-            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X), first, self._measurements)
+            scaling = with_column_range(
+                scaling, X if parted is None else parted.rows_for_range(X), first, self._measurements
+            )
         settings = self._settings()
         members, left_out = settings.members(*X.shape), None if parted is None else parted.left_out
         plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
-        most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
-        off, given = self._compares_off_support(dissimilarity), None if context is None else context.given
-        rows = Rows(X, scaling, rng, max_values=settings.max_values, most=most, folds=own, off_support=off, given=given)
+        most, own = plan.rows_needed() if members == 1 else None, None if parted is None else parted.fold_of_row
+        off, given = self._uses_synthetic_rows(dissimilarity), None if context is None else context.given
+        rows = TrainingData(
+            X, scaling, rng, max_values=settings.max_values, most=most, folds=own, off_support=off, given=given
+        )
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = settings.untrained(rows, plan, members, rng, np.random.default_rng(seed + 1))
+        network = settings.initialize(rows, plan, members, rng, np.random.default_rng(seed + 1))
         task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
         network, history = train(task)
         network = _bounded(network, rows, plan, device)
-        seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
+        seen, names = Reservoir(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted, columns)
 
     def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
@@ -265,7 +263,7 @@ class FUSE(CentralityModel):
         weighed = self.scaling == "none" or (self.scaling == "auto" and self._measurements is not None)
         return Context.fit(X, scaling, places, of, seed, weighed=weighed)
 
-    def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
+    def _uses_synthetic_rows(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether made rows are compared too, which needs comparisons of scaled rows.
 
         The paper makes none, and with `novelty` the background says what lies off the data (measured: made rows cost
@@ -281,10 +279,10 @@ class FUSE(CentralityModel):
         X_as_new: CheckedRows,
         held: CheckedRows | None,
         rng: np.random.Generator,
-    ) -> Fitted:
+    ) -> FittedModel:
         """Set all quantiles, by a sample if rows are many, and report on the fit."""
         settings = self._settings()
-        judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
+        judged = np.arange(X.shape[0]) if trained.split is None else trained.split.held_out_rows()
         if len(judged) > CALIBRATION_ROWS:
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
         fitted = finish_fit(
@@ -304,8 +302,8 @@ class FUSE(CentralityModel):
         fitted = with_report(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
         if held is not None:
             fitted = calibrated_on(held, fitted)
-        folds = None if trained.split is None else trained.split.own
-        return replace(fitted, remembered=RememberedRows.of(X, folds, rng))
+        folds = None if trained.split is None else trained.split.fold_of_row
+        return replace(fitted, remembered=Reservoir.of(X, folds, rng))
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
@@ -324,37 +322,41 @@ class FUSE(CentralityModel):
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng, members, parted = np.random.default_rng(seed), before.network.members, None
         if not self._settings().by_paper:
-            n, alike, given = X.shape[0], not before.halves, before.context is not None
+            n, alike, given = X.shape[0], not before.independent_halves, before.context is not None
             parted = split(n, members, rng, alike=alike, given=given, units=Units.of(X))
             parted = parted or split_few(n, members, rng, alike=alike, given=given)
-            parted = replace(parted, own=before.remembered.with_its_copies(X, parted.own))
-        remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
+            parted = replace(parted, fold_of_row=before.remembered.with_its_copies(X, parted.fold_of_row))
+        remembered = before.remembered.with_new(X, None if parted is None else parted.fold_of_row, rng)
         rows = remembered.rows
         assert rows is not None  # it remembers some of X at least
         if rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        known = None if parted is None or remembered.folds is None else Split(remembered.folds, parted.left_out)
+        known = None if parted is None or remembered.folds is None else Folds(remembered.folds, parted.left_out)
         if known is not None and not known.suffices:  # then all networks learn from all rows
             known, remembered = None, replace(remembered, folds=None)
-        scaling = before.scaling if before.scaling.seen is None else with_ends(before.scaling, X)
-        plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
+        scaling = before.scaling if before.scaling.seen is None else with_column_range(before.scaling, X)
+        plan = Plan.of(self._settings(), members, X.shape[1]).for_update(
+            before.noise_scale, X.shape[0] / remembered.seen
+        )
         plan = replace(plan, left_out=None if known is None else known.left_out)
-        network, history = self._trained_further(rows, scaling, known, plan, seed)
+        network, history = self._continue_training(rows, scaling, known, plan, seed)
         kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
         trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
         self.fitted_ = replace(self._finish_fit(trained, rows, rows, None, rng), remembered=remembered)
         if before.inliers is not None and self.fitted_.inliers is None:
-            tell("No row was left out of this training: p-values and detect need calibrate(C) with fresh rows now.")
+            warn_caller(
+                "No row was left out of this training: p-values and detect need calibrate(C) with fresh rows now."
+            )
         return self
 
-    def _trained_further(
-        self, X: CheckedRows, scaling: Scaling, known: Split | None, plan: Plan, seed: int
+    def _continue_training(
+        self, X: CheckedRows, scaling: Scaling, known: Folds | None, plan: Plan, seed: int
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
         before, rng = self.fitted_, np.random.default_rng(seed + 1)
-        own, off = None if known is None else known.own, self._compares_off_support(None)
+        own, off = None if known is None else known.fold_of_row, self._uses_synthetic_rows(None)
         given = None if before.context is None else before.context.given
-        rows = Rows(X, scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
+        rows = TrainingData(X, scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
         task = Task(
             network=before.network,
             rows=rows,
@@ -402,7 +404,7 @@ class FUSE(CentralityModel):
         return tags
 
 
-def _bounded(network: Network, rows: Rows, plan: Plan, device: str) -> Network:
+def _bounded(network: Network, rows: TrainingData, plan: Plan, device: str) -> Network:
     """Return the network with bounds of what it adds to its background, set by rows held that it has not learned."""
     if not network.background:
         return network

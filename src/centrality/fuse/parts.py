@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from centrality import __version__, model_file
-from centrality._checks import InputError
+from centrality import __version__
+from centrality._internal import model_file
+from centrality._internal.checks import InputError
+from centrality._internal.devices import find_device
+from centrality.fuse.config import Settings
 from centrality.fuse.estimator import FUSE
 from centrality.fuse.paper import PaperFUSE
-from centrality.fuse.settings import Settings
-from centrality.model import saving
-from centrality.network.devices import find_device
+from centrality.model import save
 
 if TYPE_CHECKING:
     from torch import nn
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def parts_of(model: FUSE) -> tuple[model_file.Header, model_file.Arrays]:
     """Return the header of JSON values and the arrays that a file holds of a fitted model."""
     parameters = {name: model_file.as_json(value) for name, value in model.get_params(deep=False).items()}
-    header, arrays = saving.parts_of(model.fitted_)
+    header, arrays = save.parts_of(model.fitted_)
     return {"model": type(model).__name__, "version": __version__, "parameters": parameters, **header}, arrays
 
 
@@ -41,7 +42,7 @@ def from_parts(
     model = kind(**(parameters | {"encoder": encoder}))
     settings = Settings(model.get_params(deep=False))
     layout = settings.layout(int(header["features"]), len(header["noise_scale"]), int(header["members"]))
-    model.fitted_ = saving.from_parts(header, arrays, layout, settings["calibration"], find_device(device))
+    model.fitted_ = save.from_parts(header, arrays, layout, settings["calibration"], find_device(device))
     model.n_features_in_ = model.fitted_.width
     if model.fitted_.names is not None:
         model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)

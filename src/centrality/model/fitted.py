@@ -1,4 +1,4 @@
-"""Hold a fitted model as one value, which scores rows without the estimator.
+"""A fitted model: from vectors to scores, contributions and thresholds.
 
 Rows come in as (n, p) arrays or CSR matrices in the user's units, already checked. They pass through the networks,
 whose outputs become two raw scores (`raw`) and then a pair of units (`units`). Everything else follows from that pair:
@@ -8,48 +8,114 @@ the score at t is its mixture, the centrality is the mixture squeezed into [0, 1
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from centrality._checks import InputError
-from centrality._estimator import CheckedRows
-from centrality._optional import optional
-from centrality._values import Value
-from centrality.model.blocks import block_by_block, in_blocks
-from centrality.model.explanations import MOST, ROWS_WALKED, VALUES_TRIED, Field
-from centrality.model.remembered_rows import RememberedRows
-from centrality.model.scorers import scorer_for
-from centrality.model.typical import nearest
-from centrality.network.context import Context
-from centrality.network.kinds import Kinds
+from centrality._internal.arrays import FrozenArrays
+from centrality._internal.checks import InputError, optional
+from centrality._internal.devices import cores, is_cpu
+from centrality._internal.input import CheckedRows
+from centrality.analysis import conformal
+from centrality.analysis.drift import TrainingScores
+from centrality.analysis.report import Report
+from centrality.engine import engine
+from centrality.model.explain import MOST, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
+from centrality.network.calibration import Calibration, Mixing
+from centrality.network.context import Context, ContextCalibration
+from centrality.network.engine_backend import EngineScorer, NetworkScorer, Outputs
 from centrality.network.network import Network
+from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.network.scorer import NetworkScorer, Outputs
-from centrality.scores import conformal
-from centrality.scores.calibration import Calibration
-from centrality.scores.drift import TrainingScores
-from centrality.scores.mixing import Mixing
-from centrality.scores.refinement import Refinement
-from centrality.scores.report import Report
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from centrality.torch.module import Centrality
-    from centrality.torch.scoring import DeviceScorer
+    from centrality.model.finish import Reservoir
+    from centrality.torch.module import Centrality, DeviceScorer
+
+
+Matrix = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
+
+
+def map_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
+    """Return `finish` of the networks' outputs, (members, n, 1 + k), computed block by block; row i belongs to X[i]."""
+
+    def score(rows: CheckedRows) -> Matrix:
+        return _finite(finish(_finite(scorer.of_rows(rows, scaling))))
+
+    return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
+
+
+def _finite(scores: NDArray[Number]) -> NDArray[Number]:
+    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
+    if not np.isfinite(scores).all():
+        raise InputError(
+            "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its "
+            "file again, or fit it again."
+        )
+    return scores
+
+
+def block_by_block(
+    X: CheckedRows, size: int, work: Callable[[CheckedRows], NDArray[Number]], device: str
+) -> NDArray[Number]:
+    """Apply `work` to each block of rows, one block per thread, and join the results along the first dimension."""
+    n = X.shape[0]
+    starts = range(0, n, size)
+    if len(starts) == 1:
+        return work(X)
+    result: NDArray[Number] | None = None
+    threads = cores() if is_cpu(device) else 1
+    with ThreadPoolExecutor(threads) as pool:  # it starts none before there is work for them
+        try:
+            parts = (pool.map if threads > 1 else map)(lambda start: work(X[start : start + size]), starts)
+            for start, part in zip(starts, parts, strict=True):
+                if result is None:
+                    result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
+                result[start : start + size] = part
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # so that Ctrl-C does not wait for the blocks not yet begun
+            raise
+    assert result is not None  # there is at least one block
+    return result
+
+
+def map_valid_rows(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
+    """Return `work` of these vectors, row by row; the result is NaN for rows without a vector, which are all NaN."""
+    if not isinstance(vectors, np.ndarray) or not np.isnan(vectors[:, 0]).any():  # one column tells: quick
+        return work(vectors)
+    if (there := np.asarray(~np.isnan(vectors).all(1))).all():
+        return work(vectors)
+    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row gives the result's shape
+    found = work(some)
+    result = np.full((len(vectors), *found.shape[1:]), np.nan)
+    result[there] = found[: there.sum()]
+    return result
+
+
+def scorer_for(network: Network, device: str = "cpu") -> NetworkScorer:
+    """Return the scorer of this network on this device."""
+    if network.layout.standard and is_cpu(device):
+        return EngineScorer(network, engine())
+    optional("torch", "torch")
+    from centrality.torch.module import TorchScorer  # brings torch
+
+    return TorchScorer(network, device)
+
 
 OFFSET_STEPS = 40  # values of t from 0 to 1: between two of them, quantiles of scores are nearly linear in t
 History = dict[str, list[float]]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted(Value):
+class FittedModel(FrozenArrays):
     """Hold everything that scoring needs, and the record of the fit. It is immutable: a change makes a new value."""
 
     network: Network
@@ -57,18 +123,18 @@ class Fitted(Value):
     scaling: Scaling
     calibration: Calibration
     noise_scale: tuple[float, ...]
-    halves: bool  # each network was trained on another half of the rows
+    independent_halves: bool  # each network was trained on another half of the rows
     offset: float  # the score below which `predict` says outlier
     offset_at_t: float  # the t for which `offset` holds
     offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: marks set only the one
     history: History  # the losses of training
-    remembered: RememberedRows = field(compare=False, repr=False)  # for further training; never saved in a file
+    remembered: Reservoir = field(compare=False, repr=False)  # for further training; never saved in a file
     names: tuple[str, ...] | None  # of the columns, where the training rows had names
-    inliers: conformal.Inliers | None  # the calibration rows; None: no row was left out of training
+    inliers: conformal.CalibrationRows | None  # the calibration rows; None: no row was left out of training
     training_scores: TrainingScores
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
     context: Context | None = None  # makes the user's rows relative to their context; all else here is about those
-    kinds: Kinds | None = None  # makes units comparable between kinds of rows
+    kinds: ContextCalibration | None = None  # makes units comparable between kinds of rows
     report: Report | None = None  # None while the fit goes on
     refinement: Refinement | None = None  # the correction learned from marks; None: no marks were learned
     device: str = field(default="cpu", compare=False)  # where it scores
@@ -112,7 +178,7 @@ class Fitted(Value):
         device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
         if not device.startswith("cuda") or sparse.issparse(rows):
             return None
-        from centrality.torch.scoring import DeviceScorer  # brings torch
+        from centrality.torch.module import DeviceScorer  # brings torch
 
         if device not in self._by_device:
             self._by_device[device] = DeviceScorer(self.to_torch(0.5, device), device)
@@ -140,7 +206,7 @@ class Fitted(Value):
         """Return the names of the columns; they are x0, x1, ... if the training rows had none."""
         return list(self.names) if self.names is not None else [f"x{j}" for j in range(self.width)]
 
-    def on(self, device: str) -> Fitted:
+    def on(self, device: str) -> FittedModel:
         """Return the same model on this device."""
         if self.device == device:
             return self
@@ -182,13 +248,13 @@ class Fitted(Value):
 
     def raw(self, rows: CheckedRows) -> Matrix:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
-        return in_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
+        return map_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = in_blocks(self.scorer, self.scaling, rows, self._units_of)
+        units = map_blocks(self.scorer, self.scaling, rows, self._units_of)
         if self.kinds is not None:
             units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
@@ -203,7 +269,7 @@ class Fitted(Value):
         """Return the correction learned from marks, added to both units and every score; 0 without marks."""  # (n,)
         return np.zeros(rows.shape[0]) if self.refinement is None else self._moved(rows, self.refinement.shift)
 
-    def shift_by_column(self, rows: CheckedRows) -> Matrix:
+    def refinement_by_column(self, rows: CheckedRows) -> Matrix:
         """Return each column's part in the `shift` of each row."""  # (n, p)
         return np.zeros(rows.shape) if self.refinement is None else self._moved(rows, self.refinement.parts)
 
@@ -244,11 +310,13 @@ class Fitted(Value):
         def units(outputs: Outputs) -> Matrix:  # (n, members, 2)
             return np.stack([self.calibration.units(pair) for pair in self.calibration.of_members(outputs)], axis=1)
 
-        by_member = np.moveaxis(in_blocks(self.scorer, self.scaling, rows, units), 1, 0)
+        by_member = np.moveaxis(map_blocks(self.scorer, self.scaling, rows, units), 1, 0)
         pairs = [self._within_kinds(own, rows) for own in by_member]
         scores = np.column_stack([self.calibration.mixing.mixed(own, t) for own in pairs])
         each = self.calibration.mixing.squeeze(scores + self.shift(rows)[:, None])
-        return np.asarray(np.std(each, axis=1) if self.halves else np.std(each, axis=1, ddof=1) / np.sqrt(members))
+        return np.asarray(
+            np.std(each, axis=1) if self.independent_halves else np.std(each, axis=1, ddof=1) / np.sqrt(members)
+        )
 
     # Why, and what would make a row typical.
 
@@ -288,13 +356,13 @@ class Fitted(Value):
 
         def work(block: CheckedRows) -> Matrix:
             given = dense(block).astype(np.float64)
-            points = found.uphill(self.scaling.scaled(given), centre, steps, free, t)
+            points = found.ascend(self.scaling.scaled(given), centre, steps, free, t)
             return self.scaling.in_users_units(given, points)
 
         return block_by_block(rows, ROWS_WALKED, work, self.device)
 
-    def _field(self) -> Field:
-        return Field(
+    def _field(self) -> ScoreField:
+        return ScoreField(
             self.scorer,
             self.calibration,
             reach=max(self.noise_scale) * self.width**0.5,
@@ -317,10 +385,10 @@ class Fitted(Value):
 
     # What the scores of calibration and training rows say about new ones.
 
-    def calibrated(self, units: Matrix | None, contamination: float | str = 0.0) -> Fitted:
+    def calibrated(self, units: Matrix | None, contamination: float | str = 0.0) -> FittedModel:
         """Return this model with the calibration rows that have these units; None keeps the rows it has."""
         units = self.calibration_rows().units if units is None else units
-        return replace(self, inliers=conformal.Inliers.of(units, contamination, self.calibration.mixing))
+        return replace(self, inliers=conformal.CalibrationRows.of(units, contamination, self.calibration.mixing))
 
     def threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         """Return the score at t, in units, below which rows with these units are to be called outliers."""
@@ -331,7 +399,7 @@ class Fitted(Value):
         """Return the scores at t, in units, of the calibration rows that count as inliers."""  # (m,) in order
         return self.calibration_rows().scores(self.calibration.mixing, t)
 
-    def calibration_rows(self) -> conformal.Inliers:
+    def calibration_rows(self) -> conformal.CalibrationRows:
         """Return the calibration rows; raise if the model has none."""
         if self.inliers is None:
             raise InputError(

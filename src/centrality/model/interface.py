@@ -15,24 +15,19 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, generator, whole_number
-from centrality._estimator import CentralityEstimator, Dissimilarity, ModelRows
-from centrality.model.blocks import over_vectors
-from centrality.model.correcting import corrections
-from centrality.model.explanations import low_heads
-from centrality.model.fitted import Fitted
-from centrality.model.fitted_attributes import FittedAttributes
-from centrality.model.output_frames import frames_when_asked
+from centrality._internal.checks import InputError, generator, whole_number
+from centrality._internal.input import CentralityEstimator, Dissimilarity, ModelRows
+from centrality.analysis import conformal
+from centrality.analysis.drift import Drift, DriftReport, compare_windows
+from centrality.analysis.reasons import Reasons
+from centrality.analysis.report import Report
+from centrality.model.display import FittedAttributes, frames_when_asked
+from centrality.model.explain import Corrections, corrections, low_heads
+from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.model.reader import RowReader
-from centrality.model.teaching import Marks, Review, review, taught
+from centrality.model.refine import Marks, Review, refine_with_marks, review
+from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
-from centrality.scores import conformal
-from centrality.scores.corrections import Corrections
-from centrality.scores.drift import Drift
-from centrality.scores.drift_windows import DriftReport, compare_windows
-from centrality.scores.mixing import checked_t, one_t
-from centrality.scores.reasons import Reasons
-from centrality.scores.report import Report
 
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
@@ -74,7 +69,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     def _reader(self) -> RowReader:
         """Return the reader that turns rows into vectors; raise if the model is not fitted."""
 
-    def _learn(self, fitted: Fitted) -> None:
+    def _learn(self, fitted: FittedModel) -> None:
         """Replace the fitted value by this one."""
         self.fitted_ = fitted
 
@@ -82,7 +77,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     def heads(self, X: ModelRows) -> Matrix:
         """Return global and local centrality, (n, 2), each in [0, 1]; `model.fitted_.mixing(heads, t)` mixes them."""
-        return self._scored(X, Fitted.heads)
+        return self._scored(X, FittedModel.heads)
 
     def raw(self, X: ModelRows) -> Matrix:
         """Return both heads before calibration, (n, 2).
@@ -90,13 +85,13 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         With one network and one noise scale, as in `as_in_paper`, these are the paper's logit g and potential l. Else
         they are the networks' mean logit and the mean of their rescaled potentials: good for ranking, no log-density.
         """
-        return self._of(X, Fitted.raw)
+        return self._of(X, FittedModel.raw)
 
     def centrality(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
         """Say how central each row is, in [0, 1], at the model's own t or at this: (n,), or (n, len(t)) for a list."""
         t = self._dial(t)
         checked_t(t)  # before the work, not after it
-        return self._scored(X, Fitted.centrality, t)
+        return self._scored(X, FittedModel.centrality, t)
 
     def score_samples(self, X: ModelRows) -> Matrix:
         """Return the centrality at the model's own t on a scale without ends: larger means more normal.
@@ -104,12 +99,12 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         It ranks rows as `centrality` does, and tells far outliers apart to which `centrality` gives numbers near 0.
         """
         t = one_t(self._dial(None))
-        return self._scored(X, Fitted.scores, t)
+        return self._scored(X, FittedModel.scores, t)
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
         """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
         t = one_t(self._dial(t))
-        return self._of(X, Fitted.standard_error, t)
+        return self._of(X, FittedModel.standard_error, t)
 
     def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
@@ -135,7 +130,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
-        units = None if vectors is None else over_vectors(vectors, self.fitted_.units)
+        units = None if vectors is None else map_valid_rows(vectors, self.fitted_.units)
         self.fitted_.remembered.warn_of_known(vectors)
         self._learn(self.fitted_.calibrated(units, contamination))
         if units is not None and not contamination:
@@ -223,7 +218,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         True
         """
         vectors = self._reader().vectors(X)
-        return with_fitted(self, taught(self.fitted_, vectors, marks, one_t(self.t)))
+        return with_fitted(self, refine_with_marks(self.fitted_, vectors, marks, one_t(self.t)))
 
     def review(self, X: ModelRows, marks: Marks) -> Review:
         """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
@@ -234,7 +229,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return review(self.fitted_, vectors, marks, one_t(self.t))
 
     def _units(self, X: ModelRows) -> Matrix:
-        return self._scored(X, Fitted.units)
+        return self._scored(X, FittedModel.units)
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows are like the training rows: by their scores, column by column, and pair by pair.
@@ -248,7 +243,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         check_is_fitted(self)
         window, reader = None if window is None else whole_number("window", window), self._reader()
         rows = reader.vectors(X)
-        heads = over_vectors(rows, self.fitted_.heads)
+        heads = map_valid_rows(rows, self.fitted_.heads)
         return compare_windows(self.fitted_.training_scores, heads, window, rows=rows, names=reader.names_of_vectors())
 
     # Why.
@@ -265,7 +260,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         check_is_fitted(self)
         t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)
         reader = self._reader()
-        return reader.by_feature(self._of(X, Fitted.explain, t, start, reader.owner()))
+        return reader.by_feature(self._of(X, FittedModel.explain, t, start, reader.owner()))
 
     def reasons(
         self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
@@ -277,8 +272,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         reader, t = self._reader(), one_t(self._dial(t))
         reader.features_with_names()  # before the work, not after it
         vectors = reader.vectors(X)
-        parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t, owner=reader.owner()))
-        scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
+        parts = map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, t, owner=reader.owner()))
+        scores = map_valid_rows(vectors, lambda rows: self.fitted_.centrality(rows, t))
         return reader.reasons(t, scores, parts, reader.values(X, vectors), vectors, top=top, names=names)
 
     def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
@@ -297,7 +292,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
-        paths = self._of(X, Fitted.toward_center, steps, t)
+        paths = self._of(X, FittedModel.toward_center, steps, t)
         return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
@@ -328,7 +323,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:
         """Return the explorer for these rows: a notebook widget, whose `export` writes a page."""
-        from centrality.explorer.widget import explore  # here: few who have a model open it, and it lies above
+        from centrality.apps.explorer.widget import explore  # here: few who have a model open it, and it lies above
 
         return explore(self, X, items=items, **options)
 
@@ -338,7 +333,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`. A model with an
         encoder of your own cannot be written so: see `to_torch`.
         """
-        from centrality.onnx.graph import write  # here: only an export needs it
+        from centrality.onnx.export import write  # here: only an export needs it
 
         check_is_fitted(self)
         write(self.fitted_, path, t=self.t, rows=rows)
@@ -364,7 +359,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     def _of(self, X: ModelRows, work: Callable[..., Matrix], *given: object) -> Matrix:
         """Return `work` of the fitted value, the vectors of X and what is given; NaN for rows without a vector."""
         vectors = self._reader().vectors(X)
-        return over_vectors(vectors, lambda rows: work(self.fitted_, rows, *given))
+        return map_valid_rows(vectors, lambda rows: work(self.fitted_, rows, *given))
 
     def _scored(self, X: ModelRows, work: Callable[..., Matrix], *given: object) -> Matrix:
         """Return what `_of` does; a model overrides this to score rows on the GPU where they lie."""
@@ -380,7 +375,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return self.t if t is None else t
 
 
-def with_fitted(model: Model, fitted: Fitted) -> Model:
+def with_fitted(model: Model, fitted: FittedModel) -> Model:
     """Return a copy of the model, with the same settings, that has this fitted value."""
     other = copy(model)
     other._learn(fitted)  # noqa: SLF001  (the copy is ours)

@@ -1,4 +1,4 @@
-"""Read rows for a model: turn them into vectors, and name the feature behind each number of a vector.
+"""Read users' rows for a model: numbers as they are, other rows by a representation.
 
 `reader_of(model)` gives a fitted model's reader to those who bring it rows: the adapter, the page, the service.
 """
@@ -7,7 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,19 +15,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from centrality._checks import InputError, whole_number
-from centrality._estimator import CheckedRows, ModelRows, rows_to_score
-from centrality.model.explanations import grouped
-from centrality.model.fitted import Fitted
+from centrality._internal.arrays import without_rounding
+from centrality._internal.checks import InputError, whole_number
+from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
+from centrality.analysis.drift import Names
+from centrality.analysis.reasons import Reasons, usual_of_kind
+from centrality.model.explain import sum_by_feature
+from centrality.model.fitted import FittedModel
 from centrality.network.scaling import dense
-from centrality.scores.drift import Names
-from centrality.scores.magnitudes import without_rounding
-from centrality.scores.reasons import Reasons, usual_of_kind
-from centrality.tables.columns import DataNote
-from centrality.tables.unreadable import MOST, NEW_KIND, Unreadable
+from centrality.tables.columns import MOST, NEW_GAP, NEW_KIND, NEW_VALUE, CellIssues, DataNote, checked_share
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
+    from centrality.representations.base import Representation
+
 
 Matrix = NDArray[np.float64]
 FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
@@ -56,7 +57,7 @@ class Features:
 class RowReader(ABC):
     """Reads the rows of one kind of model; a kind defines the abstract methods and overrides others where it must."""
 
-    def __init__(self, fitted: Fitted) -> None:
+    def __init__(self, fitted: FittedModel) -> None:
         self.fitted = fitted
 
     @abstractmethod
@@ -64,7 +65,7 @@ class RowReader(ABC):
         """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
 
     @abstractmethod
-    def reading(self) -> Reading:
+    def input_spec(self) -> Reading:
         """Say how the model reads a table."""
 
     @abstractmethod
@@ -80,10 +81,10 @@ class RowReader(ABC):
         point, columns = self.fitted.absolute(point[None])[0], self.fitted.training_scores.columns
         return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
 
-    def examined(self, X: ModelRows) -> tuple[CheckedRows, Unreadable]:
+    def vectors_and_issues(self, X: ModelRows) -> tuple[CheckedRows, CellIssues]:
         """Return the `vectors` of the rows, and which of their cells could not be read, without a warning."""
         vectors = self.vectors(X)
-        return vectors, Unreadable(vectors.shape[0])
+        return vectors, CellIssues(vectors.shape[0])
 
     def given(self) -> list[str]:
         """Return the names of the features that are the context; an empty result without one."""
@@ -93,11 +94,11 @@ class RowReader(ABC):
         owner = self.owner()
         return list(dict.fromkeys(str(features.names[owner[place]]) for place in context.given))
 
-    def new_kinds(self, rows: CheckedRows) -> Unreadable:
+    def new_kinds(self, rows: CheckedRows) -> CellIssues:
         """Count the rows of a kind that was not seen in fitting. Rows come in the user's units."""
         context = self.fitted.context
         count = 0 if context is None else int(context.unseen(rows).sum())
-        return Unreadable(rows.shape[0], {", ".join(self.given()): {NEW_KIND: count}} if count else {})
+        return CellIssues(rows.shape[0], {", ".join(self.given()): {NEW_KIND: count}} if count else {})
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
         """Return rows relative to their context, as the fitted model takes them; warn of kinds not seen in fitting."""
@@ -107,7 +108,7 @@ class RowReader(ABC):
             warnings.warn(note, DataNote, stacklevel=2)
         return self.fitted.relative(rows)
 
-    def by_moment(self, scores: Matrix, length: int) -> Matrix:
+    def windows_to_time(self, scores: Matrix, length: int) -> Matrix:
         """Return scores of a series' windows as scores of its moments; other models have a score per row already."""
         return scores
 
@@ -128,9 +129,9 @@ class RowReader(ABC):
         return
 
     @contextmanager
-    def reading_again(self) -> Iterator[None]:
+    def suppress_issues(self) -> Iterator[None]:
         """Read a few rows of data that was judged whole: no notes and no limit of unreadable cells in the block."""
-        most = self.reading().unreadable
+        most = self.input_spec().unreadable
         self.configure(unreadable=1.0)
         try:
             with warnings.catch_warnings():
@@ -165,20 +166,20 @@ class RowReader(ABC):
         features = self.features()
         if features is None or features.owner is None:
             return parts
-        return grouped(parts, features.owner, len(features.names))
+        return sum_by_feature(parts, features.owner, len(features.names))
 
     def features_with_names(self) -> Features:
         """Return the features that explanations name; raise if they have no names."""
         if (features := self.features()) is None:
             raise InputError(
-                f"This model turns {self.reading().kind} into vectors whose numbers have no names: there is nothing to "
-                "put into words. `explain` gives their contributions."
+                f"This model turns {self.input_spec().kind} into vectors whose numbers have no names: there is nothing "
+                "to put into words. `explain` gives their contributions."
             )
         return features
 
     def require_rows_apart(self) -> None:
         """Raise if the model reads all rows as one series: then no row can be ranked, picked or marked by itself."""
-        if self.reading().one_series:
+        if self.input_spec().one_series:
             raise InputError(
                 "One row a case was wanted, but this model reads all rows as one series: score it instead."
             )
@@ -227,14 +228,14 @@ class RowReader(ABC):
 class NumberReader(RowReader):
     """Reads rows of numbers as they are, by the names of their columns if the training rows had any."""
 
-    def __init__(self, estimator: BaseEstimator, fitted: Fitted) -> None:
+    def __init__(self, estimator: BaseEstimator, fitted: FittedModel) -> None:
         self.fitted, self._estimator = fitted, estimator  # which knows the names and the number of the columns
 
     def vectors(self, X: ModelRows) -> CheckedRows:
         """Return the rows as they are, checked; given a context, relative to their kinds."""  # (n, p)
         return self.relative(rows_to_score(self._estimator, X))
 
-    def reading(self) -> Reading:
+    def input_spec(self) -> Reading:
         """Say how the model reads a table: columns of numbers."""
         names = self.fitted.names
         columns = None if names is None else list(names)
@@ -252,3 +253,125 @@ class NumberReader(RowReader):
 def reader_of(model: "CentralityModel") -> RowReader:
     """Return the reader of a fitted model; raise if it is not fitted."""
     return model._reader()  # noqa: SLF001  (models and their readers are one house)
+
+
+SHARED_WORDS = "words that other rows have"
+
+
+class RepresentationReader(RowReader):
+    """Reads tables, texts, images or series as a fitted representation does."""
+
+    def __init__(self, representation: "Representation", fitted: FittedModel) -> None:
+        super().__init__(fitted)
+        self._representation = representation
+
+    def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
+        """Return the rows' vectors as the networks take them; a row that could not be represented is all NaN."""
+        if self.fitted.context is None:
+            return np.asarray(self._representation.transform(X))
+        vectors, unreadable = self.vectors_and_issues(X)
+        unreadable.require_few(self.input_spec().unreadable)
+        for note in unreadable.notes():
+            warnings.warn(note, DataNote, stacklevel=2)
+        return vectors
+
+    def vectors_and_issues(self, X: ModelRows) -> tuple[NDArray[Any], CellIssues]:
+        """Return the rows' vectors as the networks take them, and which cells the representation could not read."""
+        vectors, unreadable = self._representation.examined(X)
+        new = replace(self.new_kinds(vectors), rows=0)  # of the rows that are counted already
+        said = self._without_new_contexts(unreadable, new.count())
+        return np.asarray(self.fitted.relative(np.asarray(vectors))), said + new
+
+    def _without_new_contexts(self, unreadable: CellIssues, new: int) -> CellIssues:
+        """Leave out the faults of new values in context columns, if they are already counted as rows of new kinds.
+
+        They do not count against the row, which is compared with what all kinds have in common.
+        """
+        cells: dict[str, dict[str, int]] = {}
+        for name, faults in unreadable.cells.items():
+            told = name in self.given() and sum(faults.get(fault, 0) for fault in (NEW_VALUE, NEW_GAP)) <= new
+            kept = {fault: count for fault, count in faults.items() if not (told and fault in (NEW_VALUE, NEW_GAP))}
+            cells |= {name: kept} if kept else {}
+        return CellIssues(unreadable.rows, cells)
+
+    def input_spec(self) -> Reading:
+        """Say how the model reads a table: as its representation does."""
+        representation = self._representation
+        return Reading(
+            representation.kind,
+            representation.columns_,
+            representation.types(),
+            one_series=representation.windowed,
+            rows_at_once=representation.rows_at_once,
+            unreadable=checked_share(getattr(representation, "unreadable", MOST)),
+        )
+
+    def about(self) -> dict[str, Any]:
+        """Return which representation reads the rows, how it encodes each column, and which columns are doubtful."""
+        read = self._representation
+        return {"representation": type(read).__name__, "reads": read.describe(), "doubts": read.doubts()}
+
+    def warm_up(self) -> None:
+        """Load the encoder, where there is one, and score something."""
+        self._representation.warm_up()
+        super().warm_up()
+
+    def configure(self, **settings: object) -> None:
+        """Set options of this machine (caches, devices) that the representation has."""
+        known = self._representation.get_params(deep=False)
+        self._representation.set_params(
+            **{name: value for name, value in settings.items() if value is not None and name in known}
+        )
+
+    def features(self) -> Features | None:
+        """Return the features that explanations name: those behind the representation's numbers, if they have names."""
+        origins = self._representation.origins()
+        return None if origins is None else Features(*origins)
+
+    def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
+        """Return the values that a vector encodes, feature by feature."""
+        return self._representation.typical(self.fitted.absolute(point[None])[0])
+
+    def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
+        """Return the rows' values, feature by feature."""
+        return self._representation.values(X)
+
+    def reasons(
+        self,
+        t: float,
+        scores: NDArray[np.float64],
+        parts: NDArray[np.float64],
+        values: FeatureValues,
+        vectors: CheckedRows,
+        *,
+        top: int = 3,
+        names: Sequence[str] | None = None,
+    ) -> Reasons:
+        """Put contributions into words; of a text that counts mostly for its rare words, say that these are rare."""
+        found = super().reasons(t, scores, parts, values, vectors, top=top, names=names)
+        rarities, features = self._representation.rarities(), self.features_with_names().names
+        places = {
+            shown: rarities[name] for shown, name in zip(names or features, features, strict=True) if name in rarities
+        }
+        rows = [
+            [
+                replace(reason, typical=SHARED_WORDS)
+                if reason.feature in places and row[places[reason.feature]] < reason.contribution / 2
+                else reason
+                for reason in reasons
+            ]
+            for row, reasons in zip(parts, found.rows, strict=True)
+        ]
+        return replace(found, rows=rows)
+
+    def windows_to_time(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+        """Return scores of a series' windows as scores of its moments, where the rows are one series."""
+        return self._representation.spread(scores, length) if self._representation.windowed else scores
+
+    def rows_of(self, length: int) -> NDArray[np.intp]:
+        """Return which of so many rows each vector belongs to; for a window of a series, its first row."""
+        return self._representation.rows_of(length)
+
+    def shown(self, X: ModelRows) -> Sequence[object] | None:
+        """Return the texts, images or curves behind the vectors."""
+        return self._representation.shown(X)

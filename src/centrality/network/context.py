@@ -1,33 +1,44 @@
-"""Make rows relative to their context: subtract from each behaviour the middle of its kind, divide by its spread.
+"""Model behaviours given a context, and compare scores within kinds of rows.
 
 A context model is fitted before the networks. What is usual given the context is a sum: a line through the numbers, an
 effect for every level of a value that recurs (a country, a month), shrunk toward 0 where its rows are few, and what a
 forest predicts of the rest. The spread is a product of the same three. Networks then learn the density of these
 relative behaviours, given the context as a further, clean input. The rows it is fitted on are treated as new ones: each
 row is left out of its own line, of its level's effect, and of the trees.
+
+Rows relative to their kinds still differ by kind in the shape of their distribution, and networks smooth over that. So
+at some values, the knots, it is learned which share of the rows of each kind scores below: that of all rows, plus what
+each level of the context adds, shrunk where its rows are few, and what a forest predicts. Shares at all knots are
+shrunk together, along the principal axes of their variation by chance: so a kind of 40 rows has its own tail where
+kinds differ in theirs, though few of the rows lie in it. A score is then moved to where that share of all rows lies
+below it. So a kind of many rows is measured by its own rows (Mondrian calibration), one of few by those of all; and
+thresholds, p-values and regions that hold for all rows hold within kinds.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._estimator import CheckedRows
-from centrality._values import Value
+from centrality._internal.arrays import FrozenArrays
+from centrality._internal.input import CheckedRows
 from centrality.network.forest import Forest, medians
 from centrality.network.scaling import Scaling, dense
 
-CLEAN = 0.125  # the factor of scaled contexts before the network: small, so that outputs change little with them;
+CONTEXT_SCALE = (
+    0.125  # the factor of scaled contexts before the network: small, so that outputs change little with them;
+)
 # a power of two, so that dividing by it restores the same bits
 RIDGES = (0.1, 1.0, 10.0, 100.0)  # penalties of the line that are tried
 RIDGE_OF_SPREAD, ROUNDS = 10.0, 3  # the penalty of the line of the spread, and how often its rows are reweighted
 SHARES = np.linspace(0, 1, 5)  # of it that are tried
 LEVEL = 15  # fewest rows per level, on average, for a column to have levels
-TREES, LEAF = 40, 5  # of the forest that tells what is usual
+TREES_OF_CENTER, LEAF = 40, 5  # of the forest that tells what is usual
 TREES_OF_SPREAD, LEAF_OF_SPREAD = 24, 20
 STRETCH = 1.25  # from a mean absolute deviation to a standard deviation
 WIDEST = 3.0  # a row counts for the spread of its level with at most so many times the level's median
-FARTHEST = 4.0  # deviations are cut at so many times the median deviation of their kind
+CUT_DEVIATION = 4.0  # deviations are cut at so many times the median deviation of their kind
 LUMPY = 0.25  # a median deviation below this share of the mean one counts as zero
 KNOWN = 3  # one row in so many is shown to the networks as one that the context model was fitted on
 NARROWEST = 0.05  # the smallest spread of a kind, as a share of the overall spread
@@ -41,7 +52,7 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(Value):
+class CategoryEffects(FrozenArrays):
     """Hold the effects of the levels of one context: of a column, or of the columns that encode one."""
 
     columns: Whole  # (w,) places among the context columns
@@ -62,15 +73,15 @@ class Levels(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class Context(Value):
+class Context(FrozenArrays):
     """Turn rows into relative behaviours and clean contexts, and back; both have as many columns, in the same order."""
 
     given: Whole  # (q,) places of the context columns
     scaling: Scaling
     line: Matrix  # (1 + q, d) the constant, then a slope for each context column
     line_of_spread: Matrix  # (1 + q, d)
-    levels: tuple[Levels, ...]  # that shift the middle
-    widths: tuple[Levels, ...]  # that stretch the spread
+    levels: tuple[CategoryEffects, ...]  # that shift the middle
+    widths: tuple[CategoryEffects, ...]  # that stretch the spread
     usual: Forest
     spread: Forest
     narrowest: Matrix  # (d,)
@@ -104,18 +115,18 @@ class Context(Value):
         blocks = [np.flatnonzero(owner == name) for name in np.unique(owner)]
         reach = np.stack([x.min(0), x.max(0)])
         line, levels, usual, rest = _middle(c, x, blocks, reach, seed)
-        size = _without_lumps(_without_outliers(c, np.abs(rest), blocks, seed + 2), rest)
+        size = pool_degenerate_columns(_without_outliers(c, np.abs(rest), blocks, seed + 2), rest)
         size = size / _weights(x) if weighed else size
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
         line_of_spread, widths, spread, factor = _spread(c, size, narrowest, blocks, seed + 1)
         relative = _bent(rest / (STRETCH * np.maximum(factor, narrowest)))
         made = np.empty_like(z)
-        made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CLEAN * c, relative
+        made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CONTEXT_SCALE * c, relative
         ends, seen = np.quantile(relative, [0.05, 0.95], axis=0), np.stack([c.min(0), c.max(0)])
         parts = (line, line_of_spread, levels, widths, usual, spread)
         return cls(given, scaling, *parts, narrowest, ends, seen, reach), made
 
-    def shown(self, X: CheckedRows, made: Matrix, seed: int) -> Matrix:  # (n, p), (n, p) -> (n, p)
+    def mix_in_known_rows(self, X: CheckedRows, made: Matrix, seed: int) -> Matrix:  # (n, p), (n, p) -> (n, p)
         """Return the rows to train networks on: `made`, with one row in KNOWN replaced by `relative` of its row of X.
 
         Networks must know such rows too: where the context predicts nearly all, training rows that are scored
@@ -129,28 +140,28 @@ class Context(Value):
     def relative(self, X: CheckedRows) -> Matrix:  # (n, p) -> (n, p)
         """Return rows in the user's units with behaviours relative to their kinds, and contexts scaled down."""
         z = self.scaling.scaled(X)
-        middle, spread = self._kind(z[:, self.given])
+        middle, spread = self._conditional_center_and_scale(z[:, self.given])
         z[:, self.behaviour] = _bent((z[:, self.behaviour] - middle) / spread)
-        z[:, self.given] *= CLEAN
+        z[:, self.given] *= CONTEXT_SCALE
         return z
 
     def absolute(self, made: Matrix) -> Matrix:  # (n, p) -> (n, p)
         """Return relative rows in the user's units: the inverse of `relative`."""
         z = made.astype(np.float64)
-        z[:, self.given] /= CLEAN
-        middle, spread = self._kind(z[:, self.given])
+        z[:, self.given] /= CONTEXT_SCALE
+        middle, spread = self._conditional_center_and_scale(z[:, self.given])
         z[:, self.behaviour] = middle + spread * _unbent(z[:, self.behaviour])
         return self.scaling.unscaled(z)
 
     def usual_range(self, made: Matrix) -> Matrix:  # (n, p) -> (2, n, p)
         """Return two rows for each row: the 5th and the 95th percentile of every behaviour in the row's kind."""
-        middle, spread = self._kind(made[:, self.given] / CLEAN)
+        middle, spread = self._conditional_center_and_scale(made[:, self.given] / CONTEXT_SCALE)
         low, high = (_bent((end - middle) / spread) for end in self.reach)
         ends = np.stack([made, made]).astype(np.float64)
         ends[:, :, self.behaviour] = np.clip(self.range[:, None], low, high)
         return ends
 
-    def _kind(self, c: Matrix) -> tuple[Matrix, Matrix]:  # (n, q) -> (n, d), (n, d)
+    def _conditional_center_and_scale(self, c: Matrix) -> tuple[Matrix, Matrix]:  # (n, q) -> (n, d), (n, d)
         """Return the middle and the spread of the scaled behaviours given the scaled contexts."""
         width = OUTSIDE * (self.seen[1] - self.seen[0])
         near = np.clip(c, self.seen[0] - width, self.seen[1] + width)  # far outside the range seen, no line is exact
@@ -175,7 +186,7 @@ class Context(Value):
 
 def _middle(
     c: Matrix, x: Matrix, blocks: list[Whole], reach: Matrix, seed: int
-) -> tuple[Matrix, tuple[Levels, ...], Forest, Matrix]:
+) -> tuple[Matrix, tuple[CategoryEffects, ...], Forest, Matrix]:
     """Return the line, the levels' effects and the forest that tell what is usual, and how far each row is from it.
 
     For that, each row is left out of all three.
@@ -186,14 +197,14 @@ def _middle(
         if (found := effects_of_levels(c, rest, columns)) is not None:
             levels.append(found[0])
             rest = rest - found[1]
-    usual, unseen = Forest.fit(c, rest, trees=TREES, leaf=LEAF, seed=seed)
+    usual, unseen = Forest.fit(c, rest, trees=TREES_OF_CENTER, leaf=LEAF, seed=seed)
     share = share_explained(rest, unseen)
     return line, tuple(levels), usual.times(share), x - np.clip(x - rest + share * unseen, *reach)
 
 
 def _spread(
     c: Matrix, size: Matrix, narrowest: Matrix, blocks: list[Whole], seed: int
-) -> tuple[Matrix, tuple[Levels, ...], Forest, Matrix]:
+) -> tuple[Matrix, tuple[CategoryEffects, ...], Forest, Matrix]:
     """Return the line, the levels' effects and the forest whose product is the spread, and each row's own spread.
 
     For that, each row is left out of all three.
@@ -217,10 +228,10 @@ def _without_outliers(c: Matrix, size: Matrix, blocks: list[Whole], seed: int) -
         if (found := _grouped(c, columns)) is not None:  # a level of few rows shares leaves with others
             median = np.maximum(median, medians(size, found[1], len(found[2]))[0][found[1]])
     least = NARROWEST * np.minimum(size, np.maximum(8 * np.median(size, axis=0), 3 * size.mean(0))).mean(0)
-    return np.asarray(np.minimum(size, FARTHEST * np.maximum(median, np.maximum(least, 1e-9))))
+    return np.asarray(np.minimum(size, CUT_DEVIATION * np.maximum(median, np.maximum(least, 1e-9))))
 
 
-def _without_lumps(size: Matrix, rest: Matrix) -> Matrix:
+def pool_degenerate_columns(size: Matrix, rest: Matrix) -> Matrix:
     """Give all rows of a column one size if most of its rows do not deviate at all, as in an encoded category.
 
     By medians, such a column's other rows are outliers and its spread is zero, so that it would count for more than all
@@ -297,7 +308,7 @@ def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Mat
 
 def effects_of_levels(
     c: Matrix, rest: Matrix, columns: Whole, *, doubt: bool = False
-) -> tuple[Levels, Matrix, Matrix] | None:
+) -> tuple[CategoryEffects, Matrix, Matrix] | None:
     """Return the levels' effects on the rest, and those of each row's level with the row left out; None: no levels.
 
     An effect is a mean shrunk toward 0, the more so the fewer rows it is the mean of: by the ratio of the variance
@@ -320,10 +331,10 @@ def effects_of_levels(
     draw = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
     effects = sums / (counts[:, None] + draw)
     without = (sums[level] - kept) / (counts[level][:, None] - 1 + draw)
-    return Levels(columns, c[first][:, columns], effects), without, counts[:, None] / (counts[:, None] + draw)
+    return CategoryEffects(columns, c[first][:, columns], effects), without, counts[:, None] / (counts[:, None] + draw)
 
 
-def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Levels, Matrix] | None:
+def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[CategoryEffects, Matrix] | None:
     """Return each level's effect on the spread, and that of each row's level with the row left out; None: no levels.
 
     Ratios are sizes divided by their predictions. A level's is the mean of its rows', on a logarithmic scale, on
@@ -345,7 +356,7 @@ def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Levels, Matrix] |
     def widened(means: Matrix, n: Whole) -> Matrix:
         return np.asarray(np.exp(np.log(means) * (n / (n + draw))) * (1 + NEW_ROW / (n + 1 + draw)) - 1)
 
-    return Levels(columns, c[first][:, columns], widened(means, counts[:, None])), widened(without, others)
+    return CategoryEffects(columns, c[first][:, columns], widened(means, counts[:, None])), widened(without, others)
 
 
 def _chance(counts: Whole) -> float:
@@ -375,3 +386,99 @@ def _bent(r: Matrix) -> Matrix:
 def _unbent(r: Matrix) -> Matrix:
     far = np.minimum(np.maximum(np.abs(r) - KNEE, 0.0), 50.0)
     return np.asarray(np.sign(r) * (np.minimum(np.abs(r), KNEE) + np.expm1(far)))
+
+
+QUANTILES = (0.01, 0.025, 0.05, 0.075, 0.1, 0.14, 0.2, 0.3, 0.5, 0.75)  # of the scores of all rows: the knots
+TENTH = QUANTILES.index(0.1)
+TREES_OF_SHIFT, FEWEST = 12, 50  # of the forest: its trees, and the rows of a leaf at least
+CLOSEST, LEAST = 0.02, 1e-3  # least distance of two knots, in units; and of two shares, and of a share from 0 and 1
+LARGEST_SHIFT = 1.0  # largest shift of a score, in units, so that outliers in a kind do not hide one another
+FLATTEST = 0.05  # least gap between two shifted knots, as a share of the gap between the knots
+
+
+@dataclass(frozen=True, eq=False)
+class ContextCalibration(FrozenArrays):
+    """Hold the share of each kind's rows that scores below each knot, and shift scores so that these shares agree."""
+
+    given: Whole  # (q,) places of the context columns
+    knots: Matrix  # (2, k) of the global and of the local units, rising
+    shares: Matrix  # (2, k) of all rows below them, rising
+    levels: tuple[CategoryEffects, ...]  # what each level adds to the shares, (.., 2 k)
+    own: tuple[Matrix, ...]  # (..) for each of these levels, the weight of its own rows: 0, not at all, to 1, alone
+    forest: Forest
+
+    @classmethod
+    def fit(
+        cls, rows: Matrix, units: Matrix, given: Whole, things: Sequence[Whole], seed: int
+    ) -> "tuple[ContextCalibration, Matrix]":
+        """Fit the shares to relative rows and their units, (n, 2); return them, and the units shifted as for new rows.
+
+        `things` are groups of context columns that have levels: the columns that encode one category are a group.
+        """
+        c, knots = rows[:, given] / CONTEXT_SCALE, enforce_increasing(np.quantile(units, QUANTILES, axis=0).T, CLOSEST)
+        below = np.concatenate([units[:, [head]] <= knots[head] for head in (0, 1)], axis=1).astype(np.float64)
+        shares = np.clip(enforce_increasing(below.mean(0).reshape(2, -1), LEAST), LEAST, 1 - LEAST)
+        rest, levels, own, said = below - below.mean(0), [], [], np.zeros_like(below)
+        ways = np.linalg.eigh(np.cov(below.T))[1]  # (2 k, 2 k) principal axes of the variation by chance
+        for columns in things:
+            if (found := effects_of_levels(c, (rest - said) @ ways, columns, doubt=True)) is not None:
+                levels.append(replace(found[0], effects=found[0].effects @ ways.T))
+                own.append((found[2] @ np.square(ways).T)[:, TENTH :: len(QUANTILES)].mean(1))
+                said = said + found[1] @ ways.T
+        leaf = max(FEWEST, round(len(c) ** 0.5))
+        forest, more = Forest.fit(c, rest - said, trees=TREES_OF_SHIFT, leaf=leaf, seed=seed, means=True)
+        share = share_explained(rest - said, more)
+        model = cls(given, knots, shares, tuple(levels), tuple(own), forest.times(share))
+        return model, model.shift(units, said + share * more)
+
+    def __call__(self, units: Matrix, rows: Matrix) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
+        """Return the units of relative rows, shifted by kind."""
+        c = rows[:, self.given] / CONTEXT_SCALE
+        return self.shift(units, self.forest(c) + sum(level(c) for level in self.levels))
+
+    def shift(self, units: Matrix, said: Matrix) -> Matrix:  # (n, 2), (n, 2 k) -> (n, 2)
+        """Shift units to where the same share of all rows lies below as lay of the row's kind.
+
+        `said` is by how much the kind's share below each knot exceeds that of all rows.
+        """
+        found = np.empty_like(units)
+        for head, (knots, more) in enumerate(zip(self.knots, np.split(said, 2, axis=1), strict=True)):
+            gaps, targets, u = np.diff(knots), self.targets(head, more), units[:, head]
+            passed = np.clip(u[:, None] - knots[:-1], 0.0, gaps)
+            beyond = np.minimum(u - knots[0], 0.0) + np.maximum(u - knots[-1], 0.0)  # where the shift is constant
+            found[:, head] = targets[:, 0] + (passed * (np.diff(targets) / gaps)).sum(1) + beyond
+        return found
+
+    def targets(self, head: int, more: Matrix) -> Matrix:  # (n, k) -> (n, k)
+        """Return where the knots are shifted to, from `more`, by how much a kind's shares exceed those of all rows.
+
+        They stay in order. Between two knots, scores of all rows are taken to rise with the log-odds of the share
+        below.
+        """
+        knots, usual, slopes = self.knots[head], log_odds(self.shares[head]), self.slopes()[head]
+        odds = log_odds(np.clip(self.shares[head] + more, LEAST, 1 - LEAST))
+        inside = np.clip(odds[:, :, None] - usual[:-1], 0.0, np.diff(usual)) @ slopes
+        beyond = np.minimum(odds - usual[0], 0.0) * slopes[0] + np.maximum(odds - usual[-1], 0.0) * slopes[-1]
+        at = np.clip(knots[0] + inside + beyond, knots - LARGEST_SHIFT, knots + LARGEST_SHIFT)
+        return enforce_increasing(at, FLATTEST * np.diff(knots))
+
+    def count_categories(self) -> dict[str, int]:
+        """Count the levels calibrated mostly by their own rows ("own"), and those mostly by all rows ("shared")."""
+        own = [int((weights >= 0.5).sum()) for weights in self.own]
+        return {"own": sum(own), "shared": sum(map(len, self.own)) - sum(own)}
+
+    def slopes(self) -> Matrix:  # (2, k - 1)
+        """Return how fast scores of all rows rise with the log-odds of the share below, between the knots."""
+        return np.asarray(np.diff(self.knots) / np.diff(log_odds(self.shares)))
+
+
+def log_odds(share: Matrix) -> Matrix:
+    """Return log(share / (1 - share))."""
+    return np.asarray(np.log(share / (1 - share)))
+
+
+def enforce_increasing(values: Matrix, least: float | NDArray[np.float64]) -> Matrix:  # (n, k) -> (n, k)
+    """Raise values where needed so that each is at least `least` larger than the one before it in its row."""
+    steps = np.broadcast_to(least, values.shape[1] - 1)
+    climb = np.concatenate([[0.0], np.cumsum(steps)])
+    return np.asarray(np.maximum.accumulate(values - climb, axis=1) + climb)

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError, fraction
-from centrality._estimator import CheckedRows, ColumnBlocks, Dissimilarity
-from centrality.network.scaling import MOST_VALUES, dense, rows_per_block
+from centrality._internal.checks import InputError, fraction
+from centrality._internal.input import CheckedRows, ColumnBlocks, Dissimilarity
+from centrality.network.scaling import MANY, MOST_VALUES, dense, rows_per_block
 
 FOLDS = 4  # for an ensemble
 LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: each pair is followed by the other half
 FOLDS_FOR_ONE = 10  # for one network, which leaves out the first: measured, a tenth of clean rows is not missed
 JUDGED_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, where that is no more than such a share
 JUDGED_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
-MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
 LEARNED_BY_ALL = 100  # the fold of a row that no network leaves out
 MOST_COPIES, MOST_COPIES_SHARE = 20, 0.05  # of one record, and share of all rows: it leaves 20 units at least
@@ -31,38 +30,42 @@ COMMON = 4  # rows equal by chance, from which number on all networks score them
 
 
 @dataclass(frozen=True)
-class Split:
+class Folds:
     """Hold the fold of each training row, and which folds each network is trained without."""
 
-    own: NDArray[np.int8]  # (n,)
+    fold_of_row: NDArray[np.int8]  # (n,)
     left_out: tuple[tuple[int, ...], ...]  # one for each network
 
     @property
-    def apart(self) -> bool:
+    def members_differ(self) -> bool:
         """Say whether networks leave out different rows."""
         return len(set(self.left_out)) > 1
 
     @property
     def suffices(self) -> bool:
         """Say whether each network leaves rows out, and has enough to learn from."""
-        sizes = [int(np.count_nonzero(_among(self.own, folds))) for folds in self.left_out]
-        return min(sizes) > 0 and len(self.own) - max(sizes) >= FEWEST_LEARNED
+        sizes = [int(np.count_nonzero(_among(self.fold_of_row, folds))) for folds in self.left_out]
+        return min(sizes) > 0 and len(self.fold_of_row) - max(sizes) >= FEWEST_LEARNED
 
     def unseen(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:  # (members, rows)
         """Say which networks were not trained on which of these rows."""
-        return np.stack([_among(self.own[rows], folds) for folds in self.left_out])
+        return np.stack([_among(self.fold_of_row[rows], folds) for folds in self.left_out])
 
-    def setting_ends(self, X: CheckedRows) -> CheckedRows:
+    def rows_for_range(self, X: CheckedRows) -> CheckedRows:
         """Return the rows of X that set the columns' ends: the training rows, if all networks leave out the same rows.
 
         The rows left out may then lie beyond the ends, as new rows may. All rows set them if they are very many, since
         few are at an end, or if networks leave out different rows.
         """
-        return X if self.apart or X.shape[0] > MANY else X[np.flatnonzero(~_among(self.own, self.left_out[0]))]
+        return (
+            X
+            if self.members_differ or X.shape[0] > MANY
+            else X[np.flatnonzero(~_among(self.fold_of_row, self.left_out[0]))]
+        )
 
-    def judged(self) -> NDArray[np.intp]:
+    def held_out_rows(self) -> NDArray[np.intp]:
         """Return the numbers of the rows that some network was not trained on."""
-        return np.flatnonzero(_among(self.own, {fold for folds in self.left_out for fold in folds}))
+        return np.flatnonzero(_among(self.fold_of_row, {fold for folds in self.left_out for fold in folds}))
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def split(
     alike: bool,
     given: bool = False,
     units: Units | None = None,
-) -> Split | None:
+) -> Folds | None:
     """Divide n rows into folds at random; return None if rows are too few to leave any out.
 
     `alike`: all networks leave out the same rows; `given`: there is a context; `units`: rows of one share a fold.
@@ -162,17 +165,17 @@ def split(
     else:
         own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), count))
     own = own if units is None else own[units.of_row]
-    parted = Split(own, _left_out_by(members, alike=alike))
+    parted = Folds(own, _left_out_by(members, alike=alike))
     return parted if parted.suffices else None
 
 
-def split_few(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Split:
+def split_few(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Folds:
     """Divide rows that are too few for `split`, each by itself, so that it joins others that have folds already."""
     if alike or members == 1:
         own = (rng.random(n) >= (MOST_GIVEN if given else MOST_LEFT_OUT)).astype(np.int8)
     else:
         own = rng.integers(FOLDS, size=n, dtype=np.int8)
-    return Split(own, _left_out_by(members, alike=alike))
+    return Folds(own, _left_out_by(members, alike=alike))
 
 
 def _left_out_by(members: int, *, alike: bool) -> tuple[tuple[int, ...], ...]:
@@ -211,7 +214,7 @@ def split_off_holdout(
     return learned, np.flatnonzero(is_aside[units.of_row] & units.first)
 
 
-def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
+def restrict_dissimilarity(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
     """Return the dissimilarity restricted to these of n rows, which get new numbers from 0 on."""
     if dissimilarity is None:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._values import Value
+from centrality._internal.arrays import FrozenArrays
 
 MOST_ROWS = 2000  # rows that each tree is grown from
 MOST_MEASURED = 20_000  # rows whose medians the leaves hold
@@ -22,7 +22,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Forest(Value):
+class Forest(FrozenArrays):
     """Hold trees of nodes: a row goes left where its feature is at most the threshold; a leaf leads to itself."""
 
     feature: NDArray[np.int32]  # (trees, nodes)

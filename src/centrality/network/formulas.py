@@ -1,6 +1,6 @@
 """Compute scores from rows and from networks' outputs, in one spelling for torch and for ONNX.
 
-Values are torch tensors, or symbols (`onnx/graph.py`) that have the same operators and methods, and write each as a
+Values are torch tensors, or symbols (`onnx/export.py`) that have the same operators and methods, and write each as a
 node of a graph. `model` holds the constants by the names of `constants_of`: a module as buffers, an export as arrays.
 On a CPU the engine computes the same (`engine/scoring.h`), and a context model in numpy.
 """
@@ -11,13 +11,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.network.context import CLEAN, NARROWEST, OUTSIDE, STRETCH, Context
+from centrality.network.calibration import ALLOWANCE, Calibration, Mixing, rescaling
+from centrality.network.context import (
+    CONTEXT_SCALE,
+    FLATTEST,
+    LARGEST_SHIFT,
+    LEAST,
+    NARROWEST,
+    OUTSIDE,
+    STRETCH,
+    Context,
+    ContextCalibration,
+    log_odds,
+)
 from centrality.network.context import KNEE as KNEE_OF_CONTEXT
-from centrality.network.kinds import FARTHEST, FLATTEST, LEAST, Kinds, log_odds
+from centrality.network.refinement import Refinement
 from centrality.network.scaling import KNEE, LIMIT, Scaling
-from centrality.scores.calibration import Calibration, rescaling
-from centrality.scores.mixing import ALLOWANCE, Mixing
-from centrality.scores.refinement import Refinement
 
 Tensor: TypeAlias = Any  # torch's, or a symbol
 Model: TypeAlias = Any  # has the constants as attributes
@@ -46,7 +55,7 @@ def constants_of_context(context: Context) -> Constants:
     return found | {"lowest": context.seen[0] - width, "highest": context.seen[1] + width}
 
 
-def constants_of_kinds(kinds: Kinds) -> Constants:
+def constants_of_kinds(kinds: ContextCalibration) -> Constants:
     """Return the arrays that `within_kinds` needs beside the forest and levels."""
     climb = np.pad(FLATTEST * np.diff(kinds.knots).cumsum(1), ((0, 0), (1, 0)))
     found: Constants = {"given": kinds.given, "knots": kinds.knots, "shares": kinds.shares}
@@ -81,11 +90,11 @@ def relative(model: Model, z: Tensor) -> Tensor:  # (n, p) -> (n, p)
     off = (z[:, model.behaviour] - middle) / (STRETCH * spread.maximum(model.narrowest))
     far = (off.abs() - KNEE_OF_CONTEXT).clamp(min=0)
     bent = off.sign() * (off.abs().clamp(max=KNEE_OF_CONTEXT) + far.log1p())
-    return z.index_copy(1, model.given, CLEAN * c).index_copy(1, model.behaviour, bent)
+    return z.index_copy(1, model.given, CONTEXT_SCALE * c).index_copy(1, model.behaviour, bent)
 
 
 def background(member: Model, z: Tensor) -> list[Tensor]:  # (n, p) -> a (n,) for each level
-    """Return the logarithm of a member's background at each level of blur (`network/background.py`).
+    """Return the logarithm of a member's background at each level of blur (`fuse/background.py`).
 
     Everything is float64: squares cancel in what lies beside the axes.
     """
@@ -132,8 +141,8 @@ def shift_by_marks(model: Model, z: Tensor) -> Tensor:  # (n, p) -> (n,)
 
 
 def within_kinds(model: Model, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
-    """Return units of relative rows, shifted so that they are comparable between kinds, as `Kinds` does."""
-    c = z[:, model.given] / CLEAN
+    """Return units of relative rows, shifted so that they are comparable between kinds: see `ContextCalibration`."""
+    c = z[:, model.given] / CONTEXT_SCALE
     said = model.forest(c)
     for level in model.levels:
         said = said + level(c)
@@ -153,7 +162,7 @@ def _targets(model: Model, more: Tensor) -> Tensor:  # (n, 2, k) -> (n, 2, k)
     beyond = (odds - usual[:, :1]).clamp(max=0) * slopes[:, :1]
     beyond = beyond + (odds - usual[:, -1:]).clamp(min=0) * slopes[:, -1:]
     at = model.knots[:, :1] + (passed * slopes[:, None]).sum(3) + beyond
-    at = at.maximum(model.knots - FARTHEST).minimum(model.knots + FARTHEST)
+    at = at.maximum(model.knots - LARGEST_SHIFT).minimum(model.knots + LARGEST_SHIFT)
     return model.rising(at - model.climb) + model.climb
 
 

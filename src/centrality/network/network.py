@@ -1,8 +1,8 @@
 """Define the layers and weights of FUSE's networks; how to compute with them is defined elsewhere.
 
 An encoder (or one for each head) with linear heads on top. Every weight has a leading dimension of members: an
-ensemble's networks lie side by side. One network is an ensemble of one. The engine (`network/scorer.py`) or torch
-(`torch/networks.py`) compute with it.
+ensemble's networks lie side by side. One network is an ensemble of one. The engine
+(`network/engine_backend.py`) or torch (`torch/networks.py`) compute with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError
-from centrality._values import Value
+from centrality._internal.arrays import FrozenArrays
+from centrality._internal.checks import InputError
 
 if TYPE_CHECKING:
     from torch import nn
 
 BACKGROUND = "background."  # how the names of a background's weights begin
 BACKGROUND_PARTS = ("mean", "axes", "precision", "rest", "level", "degrees", "bounds")  # as the engine takes them
+LOWEST = -1e30  # level of a component that a member lacks
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -69,7 +70,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Network(Value):
+class Network(FrozenArrays):
     """Hold a network's weights by the names that a model file gives them; training makes a new one."""
 
     layout: Layout

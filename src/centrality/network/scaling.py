@@ -1,4 +1,4 @@
-"""Bring the user's columns to the network: centred, scaled, and compressed far out.
+"""Scale columns before the networks take them, and know their range.
 
 Columns are scaled by their middle: centred on the median, divided by the deviation of the column with its tails cut
 (winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides how the others are scaled.
@@ -7,6 +7,11 @@ Measured without the bend: 1% of wild cells in the training rows take .03 to .07
 elsewhere, and one-class AUC of columns with heavy tails falls by .003 +- .002 (SpamBase .02 to .03).
 
 Large data is never copied as one: dense, integer and sparse rows are converted block by block.
+
+A network has learned nothing outside the range of its rows; its outputs go on linearly. Where tails are long, and so
+the scale is bent, three times the largest value seen is hardly farther out than that value itself, and one such cell is
+lost among fifty others. So a value that lies beyond the seen range by the width of that range is put at least REACH
+scaled units beyond it. Rows within the range, those learned from among them, stay as they are.
 """
 
 import functools
@@ -22,12 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from centrality._checks import InputError
-from centrality._estimator import CheckedRows, ColumnBlocks, SparseRows
-from centrality._values import Value
+from centrality._internal.arrays import FrozenArrays, column_quantiles, largest, mean_and_deviation, unit_of
+from centrality._internal.checks import InputError
+from centrality._internal.input import CheckedRows, ColumnBlocks, SparseRows
 from centrality.engine import Engine, engine
-from centrality.scores.magnitudes import largest, mean_and_deviation, unit_of
-from centrality.scores.quantiles import column_quantiles
 
 _Block: TypeAlias = tuple[slice, NDArray[np.float64]]  # of columns, and their values
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
@@ -48,7 +51,7 @@ UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest sp
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling(Value):
+class Scaling(FrozenArrays):
     """Scale the columns: z = (x - center) * weight.
 
     With `shrink`, they are multiplied by it up to the knee, and beyond it a logarithm goes on from there. A constant
@@ -58,7 +61,7 @@ class Scaling(Value):
     center: NDArray[np.float64]  # (p,)
     weight: NDArray[np.float64]  # (p,)
     shrink: NDArray[np.float64] | None = None  # (p,) None: not bent beyond the knee
-    seen: NDArray[np.float64] | None = None  # (2, p) least and greatest scaled values, see `network/ends.py`; or None
+    seen: NDArray[np.float64] | None = None  # (2, p) least and greatest scaled values, or None
     beyond: NDArray[np.float64] | None = None  # (2, p) how much steeper the scale is below and above them
 
     @classmethod
@@ -98,8 +101,8 @@ class Scaling(Value):
         `deviation` reads all rows, to tell constant columns from those with rare values; if no column of the sample is
         constant between its tails, it is not called.
         """
-        median, spread = (np.concatenate(parts) for parts in zip(*_middles(sample, deviation), strict=True))
-        return cls(median, _inverse(_in_like_units(spread))).with_bend(sample)
+        median, spread = (np.concatenate(parts) for parts in zip(*median_and_spread(sample, deviation), strict=True))
+        return cls(median, _inverse(share_similar_scales(spread))).with_bend(sample)
 
     def with_bend(self, sample: Iterable[_Block]) -> "Scaling":
         """Return the scaling bent beyond the knee.
@@ -118,13 +121,13 @@ class Scaling(Value):
         """Return the arrays by their names."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    def as_taken_by(self, engine: Engine) -> object:
+    def to_engine(self, engine: Engine) -> object:
         """Return this scaling as a build of the engine takes it."""
         return engine.Scaling(*self.parts().values(), KNEE, LIMIT)
 
     @cached_property
     def _in_engine(self) -> object:
-        return self.as_taken_by(engine())
+        return self.to_engine(engine())
 
     def apply(self, block: CheckedRows) -> NDArray[np.float32]:
         """Return the rows as the network takes them."""
@@ -177,7 +180,7 @@ def _step(n: int, p: int) -> int:
     return -(-n // max(SAMPLE_VALUES // p, FEWEST))
 
 
-def _middles(
+def median_and_spread(
     sample: Iterable[_Block], deviation: Callable[[], NDArray[np.float64]]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield median and spread of the columns, block by block; a constant column has spread 0."""
@@ -196,7 +199,7 @@ def _middles(
         yield median, spread
 
 
-def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return one common spread for columns whose spreads are alike, so that scaling keeps distances and angles.
 
     Columns whose spreads are far apart keep their own; in between, the result lies between the common one and theirs.
@@ -283,7 +286,7 @@ def _sums(
         return len(block), mean, np.einsum("ij,ij->j", block, block)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # numpy lets other threads run meanwhile
-        _, mean, squares = _joined(pool.map(of_block, range(0, n, size)), at_once=max(8, MOST_VALUES // p))
+        _, mean, squares = merge_moments(pool.map(of_block, range(0, n, size)), at_once=max(8, MOST_VALUES // p))
     return mean, squares
 
 
@@ -296,7 +299,7 @@ def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
     return functools.reduce(np.maximum, blocks)
 
 
-def _joined(blocks: Iterator[_Moments], at_once: int) -> _Moments:
+def merge_moments(blocks: Iterator[_Moments], at_once: int) -> _Moments:
     """Combine the moments of blocks a few at a time: for wide rows, those of all blocks would fill the memory."""
     joined: list[_Moments] = []
     while some := [*joined, *islice(blocks, at_once)]:
@@ -307,3 +310,86 @@ def _joined(blocks: Iterator[_Moments], at_once: int) -> _Moments:
         between = (counts[:, None] * np.square(means - mean)).sum(0)
         joined = [(int(counts.sum()), mean, squares.sum(0) + between)]
     return joined[0]
+
+
+MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
+OUT_OF_RANGE_DISTANCE = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
+RANGE_MARGIN = 1e-5  # relative margin: the greatest value rounded to six digits is still within the range
+ROWS_PER_COLUMN = 16  # with fewer rows, many ordinary new rows lie beyond some column's range
+
+Matrix = NDArray[np.float64]
+OUTWARD = np.array([[-1.0], [1.0]])
+
+
+class ColumnRange:
+    """Looks at all rows once, to tell whether their values are finite, and keeps the ends of the columns found."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[object, Matrix] | None = None
+
+    def all_finite(self, X: NDArray[Any]) -> bool:
+        """Say whether all values are finite numbers."""
+        self._seen = X, (ends := _ends(X))
+        return bool(np.isfinite(ends).all())
+
+    def ends(self, X: CheckedRows) -> Matrix:  # (2, p)
+        """Return the least and the greatest value of each column, those found before if they are of these very rows."""
+        return self._seen[1] if self._seen is not None and self._seen[0] is X else _ends(X)
+
+
+def with_column_range(
+    scaling: Scaling,
+    X: CheckedRows,
+    first: ColumnRange | None = None,
+    measurements: NDArray[np.bool_] | None = None,
+) -> Scaling:
+    """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward.
+
+    The scale is steeper beyond those of `measurements` alone, if columns encode other things as well.
+    """
+    ends = (first or ColumnRange()).ends(X)
+    seen = _with_room(scaling, ends)
+    if scaling.seen is not None:
+        return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
+    with np.errstate(over="ignore"):  # a range may overflow to infinity: values beyond it are far enough then
+        # From the ends themselves, not from the room around them: it may be all there is between the two.
+        reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
+    # A column that is constant among the rows of X, though not among those that set the scaling, has no range to go by.
+    steeper = np.divide(OUT_OF_RANGE_DISTANCE, reached, out=np.ones_like(reached), where=reached > 0) - 1
+    which = np.ones(X.shape[1], dtype=bool) if measurements is None else measurements
+    enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * max(which.sum(), 1)))
+    return replace(scaling, seen=seen, beyond=np.where(which, enough**2 * np.maximum(steeper, 0.0), 0.0))
+
+
+def leave_one_out_range(scaling: Scaling, X: CheckedRows) -> tuple[Scaling, NDArray[np.bool_]]:
+    """Return a scaling whose ends leave out each column's extreme values, and say which rows hold one.
+
+    These rows are then scored as new rows are, which may lie beyond the ends; with the usual ends, no training row
+    does. The ends are each column's second least and second greatest values.
+    """
+    changed = np.zeros(X.shape[0], dtype=bool)
+    if scaling.seen is None or not 3 <= X.shape[0] <= MANY:
+        return scaling, changed
+    second = []
+    for _, values in ColumnBlocks(X, MOST_VALUES):
+        second.append(np.partition(values, (1, -2), axis=0)[[1, -2]])
+        changed |= ((values < second[-1][0]) | (values > second[-1][1])).any(1)
+    return replace(scaling, seen=_with_room(scaling, np.concatenate(second, axis=1))), changed
+
+
+def _ends(X: CheckedRows) -> Matrix:  # (2, p)
+    """Return the least and the greatest value of each column."""
+    if sparse.issparse(X):
+        rows = cast(Any, X)
+        return np.stack([end.toarray().ravel().astype(np.float64) for end in (rows.min(axis=0), rows.max(axis=0))])
+    rows = cast(NDArray[np.generic], X)
+    if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
+        return engine().ends(rows)
+    size = rows_per_block(rows.shape[1])
+    blocks = [engine().ends(as_floats(rows[start : start + size])) for start in range(0, rows.shape[0], size)]
+    return np.stack([np.min([block[0] for block in blocks], axis=0), np.max([block[1] for block in blocks], axis=0)])
+
+
+def _with_room(scaling: Scaling, ends: Matrix) -> Matrix:  # (2, p)
+    """Return the columns' ends in scaled units, moved outward by a little."""
+    return replace(scaling, seen=None, beyond=None).scaled(ends + OUTWARD * RANGE_MARGIN * np.abs(ends))

@@ -1,5 +1,158 @@
 """Export a model as an ONNX graph, and score it by ONNX Runtime, without torch (`Scorer`)."""
 
-from centrality.onnx.scorer import Scorer as Scorer
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError, optional
+from centrality.network.calibration import checked_t
+
+if TYPE_CHECKING:
+    from centrality._internal.input import RowsLike
+
+
+KEY = "centrality"  # under which the file's metadata hold our own entry
+# One more entry of the metadata, as protobuf writes it: its 64 digits follow, and are the last bytes of the file.
+SEAL = b"\x72\x55\x0a\x11centrality.sha256\x12\x40"
+DIGITS = 64
+BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their number
+
+
+def sealed(content: bytes) -> bytes:
+    """Return an ONNX file with a checksum of all that comes before it: the last entry of its metadata.
+
+    >>> from centrality.onnx import DIGITS, SEAL, sealed
+    >>> len(sealed(b"")) == len(SEAL) + DIGITS
+    True
+    """
+    return content + SEAL + hashlib.sha256(content).hexdigest().encode()
+
+
+def _is_sealed(content: bytes, path: object) -> bool:
+    """Tell whether the file has a checksum; raise if it is that of something else."""
+    body, seal, digits = content[: -len(SEAL) - DIGITS], content[-len(SEAL) - DIGITS : -DIGITS], content[-DIGITS:]
+    if seal != SEAL:
+        return False
+    if hashlib.sha256(body).hexdigest().encode() != digits:
+        raise _damaged(path)
+    return True
+
+
+def _damaged(path: object) -> InputError:
+    return InputError(
+        f"{path} is damaged, or was changed after centrality wrote it: its checksum does not match. Export it again."
+    )
+
+
+class Scorer:
+    """Scores rows by a FUSE model from an ONNX file: the same heads and centrality, within float32's rounding.
+
+    Parameters
+    ----------
+    path : what `model.to_onnx(path)` or `centrality export` wrote.
+    threads : how many threads score; None means one for each core.
+
+    Attributes
+    ----------
+    t : the model's own dial.
+    width : how many columns a row has.
+    feature_names : their names, or None if the model was fitted on bare arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from centrality.onnx import Scorer
+    >>> from tempfile import TemporaryDirectory
+    >>> from centrality import FUSE
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = FUSE(random_state=0, max_steps=20).fit(X)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.to_onnx(f"{folder}/model.onnx")
+    ...     scorer = Scorer(f"{folder}/model.onnx")
+    >>> scorer.width
+    2
+    >>> bool(abs(scorer.centrality(X, t=[0, 1]) - model.centrality(X, t=[0, 1])).max() < 1e-5)
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None) -> None:
+        runtime = optional("onnxruntime", "onnx")
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"There is no ONNX file at {path}.")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1  # our threads take a block each instead: none waits for another
+        content = Path(path).read_bytes()
+        has_checksum = _is_sealed(content, path)
+        try:
+            self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            metadata = self._session.get_modelmeta().custom_metadata_map
+        except Exception as error:  # the runtime's own kinds of error have no common base
+            raise InputError(f"{path} cannot be read as ONNX: {error}") from error
+        if KEY not in metadata:
+            raise InputError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
+        if not has_checksum:
+            raise _damaged(path)
+        try:
+            facts = json.loads(metadata[KEY])
+            self.t: float = facts["t"]
+            self.width: int = facts["features"]
+            self.feature_names: list[str] | None = facts["feature_names"]
+        except (ValueError, KeyError, TypeError):
+            raise _damaged(path) from None
+        self._threads = threads or os.cpu_count() or 1
+        # What the file takes; the rows of either are converted.
+        self._dtype = np.float32 if self._session.get_inputs()[0].type == "tensor(float)" else np.float64
+
+    def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)
+        """Return the global and the local centrality of each row, each in [0, 1]."""
+        return self._run("heads", self._checked(Q), np.array([self.t]))
+
+    def centrality(self, Q: "RowsLike", t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
+        """Return how central each row is, in [0, 1], at the model's own t or at this one; for a list, a column each."""
+        dial = checked_t(self.t if t is None else t)
+        scores = self._run("centrality", self._checked(Q), np.atleast_1d(dial))
+        return scores if dial.ndim else scores[:, 0]
+
+    def _run(self, output: str, rows: NDArray[np.generic], t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return this output of the network for all rows, which are run block by block."""
+
+        def score(start: int) -> NDArray[np.float64]:
+            block = np.ascontiguousarray(rows[start : start + BLOCK_ROWS], dtype=self._dtype)
+            return np.asarray(self._session.run([output], {"rows": block, "t": t})[0])
+
+        starts = range(0, len(rows), BLOCK_ROWS)
+        if len(starts) == 1:
+            return score(0)
+        with ThreadPoolExecutor(self._threads) as pool:
+            return np.concatenate(list(pool.map(score, starts)))
+
+    def _checked(self, Q: "RowsLike") -> NDArray[np.generic]:  # (n, width)
+        """Return Q as a matrix of finite numbers, as wide as the training rows; a frame's columns are found by name."""
+        frame: Any = Q
+        names = getattr(Q, "column_names", getattr(Q, "columns", None))  # Arrow's; pandas' and polars'
+        if self.feature_names is not None and names is not None:
+            missing = [name for name in self.feature_names if name not in list(names)]
+            if missing:
+                raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(names)}.")
+            frame = frame.select(self.feature_names) if hasattr(frame, "select") else frame[self.feature_names]
+        if isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
+            raise InputError("Q is masked in places: finite numbers were wanted.")
+        rows = np.asarray(frame)
+        if rows.ndim != 2 or rows.shape[1] != self.width or rows.dtype.kind not in "biuf":
+            raise InputError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")
+        if not len(rows):
+            raise InputError("Rows were wanted, got none.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
+                raise InputError("Q contains NaN or infinity: finite numbers were wanted.")
+        return rows
+
 
 __all__ = ["Scorer"]

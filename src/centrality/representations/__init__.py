@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from centrality.representations._base import Representation
+    from centrality.representations.base import Representation
     from centrality.representations.images import Images as Images
     from centrality.representations.series import Series as Series
     from centrality.representations.table import Table as Table

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from centrality.tables.number_cells import evenly, without_gaps
+from centrality.tables.written_numbers import evenly, without_gaps
 
 # Ways to write a date in which day and month cannot be mistaken for each other, tried in this order.
 # "03/04/2024" is none: it is read only if the rows of the fit were written so.

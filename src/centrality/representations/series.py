@@ -8,11 +8,10 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, whole_number
-from centrality._estimator import unchanged_on_failure
-from centrality._optional import optional
-from centrality.model_file import Arrays
-from centrality.representations._base import ItemsLike, Options, Representation, State, as_arrow, is_frame
+from centrality._internal.checks import InputError, optional, whole_number
+from centrality._internal.input import unchanged_on_failure
+from centrality._internal.model_file import Arrays
+from centrality.representations.base import ItemsLike, Options, Representation, State, as_arrow, is_frame
 from centrality.tables.columns import TableError, numbers, require
 
 FEATURES = ("catch22", "catch24")

@@ -1,6 +1,7 @@
-"""Represent mixed tables (numbers, booleans, dates, categories, free text, missing values) by comparable numbers."""
+"""Turn the columns of a table into numbers."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -10,20 +11,101 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import tell, whole_number
-from centrality._estimator import unchanged_on_failure
-from centrality.model_file import Arrays
-from centrality.representations._base import ItemsLike, Representation, State, as_arrow
-from centrality.representations._column_categories import Categories
-from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
-from centrality.representations._column_dates import WITHOUT_MARKS, Dates, are_days
-from centrality.representations._column_numbers import Numbers, scale_together
-from centrality.representations._column_words import Words
+from centrality._internal.checks import warn_caller, whole_number
+from centrality._internal.input import unchanged_on_failure
+from centrality._internal.model_file import Arrays
 from centrality.representations._date_texts import learn_format
-from centrality.representations._identifiers import FEW_ROWS, identifiers, too_long_to_measure
-from centrality.tables.columns import DataNote, TableError, is_number, is_text, require
-from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
-from centrality.tables.written_numbers import ENOUGH, NumberWriting, learn_writing, usual_decimal_mark
+from centrality.representations.base import ItemsLike, Representation, State, as_arrow
+from centrality.representations.columns import Categories, Cells, ColumnEncoder, LeftOut, Numbers, Words, scale_together
+from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
+from centrality.tables.columns import (
+    MOST,
+    NEW_GAP,
+    CellIssues,
+    DataNote,
+    TableError,
+    checked_share,
+    is_number,
+    is_text,
+    require,
+)
+from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, usual_decimal_mark
+
+FEW_ROWS = 20  # with fewer, no column is called an identifier
+CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
+DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the least and the largest
+ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
+HARDLY_REPEATED = 0.9  # the share of an identifier's cells that differ from all others
+LOOKED_AT = 10_000  # rows whose order is compared
+BEYOND_DOUBLES = 2**53  # whole numbers from here on are rounded when they are computed with
+NANOSECONDS = 10**18, 22 * 10**17  # since 1970: moments from 2001 to 2039
+
+
+def names_rows(column: pa.ChunkedArray) -> bool:
+    """Say whether a column looks like an identifier of the rows, even if a few rows occur twice.
+
+    >>> names_rows(pa.chunked_array([[f"H{number}" for number in range(100)] + ["H7"]]))
+    True
+    """
+    kind = column.type
+    if len(column) < FEW_ROWS or not (pa.types.is_integer(kind) or is_text(kind)):
+        return False
+    different = pa.chunked_array([column.drop_null().unique()])
+    if len(different) < HARDLY_REPEATED * len(column):
+        return False
+    if not is_text(kind):
+        return _may_identify(different.to_numpy().astype(np.float64))
+    texts = different.cast(pa.string())
+    says_more = learn_format(texts)[0] is not None or learn_writing(texts)[0] is not None  # they are dates or amounts
+    return not (says_more or pc.any(pc.match_substring(texts, " ")).as_py())
+
+
+def too_long_to_measure(values: pa.ChunkedArray) -> bool:
+    """Say whether whole numbers can only be codes: arithmetic would round them, and they are no moments."""
+    ends = pc.min_max(values)
+    least, largest = ends["min"].as_py(), ends["max"].as_py()
+    if least is None or min(abs(least), abs(largest)) < BEYOND_DOUBLES or (least < 0 < largest):
+        return False
+    return not NANOSECONDS[0] <= least <= largest < NANOSECONDS[1]
+
+
+def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:
+    """Return the columns of numbers that may be identifiers: they number the rows, or correlate with no other column.
+
+    `read(name, step)` returns every step-th number of a column; memory holds one whole column, and few rows of all.
+    """
+    columns = ((name, read(name, 1)) for name in names)
+    likely = {name: bool(np.ptp(x) == len(x) - 1) for name, x in columns if _may_identify(x)}  # whether they count
+    if not likely:
+        return []
+    step = -(-rows // LOOKED_AT)
+    ranks = {name: _ranks(read(name, step)) for name in names}
+    return [
+        name
+        for name, counts in likely.items()
+        if counts or all(abs(ranks[name] @ ranks[other]) < ORDER for other in names if other != name)
+    ]
+
+
+def _may_identify(x: NDArray[np.float64]) -> bool:
+    """Say whether the numbers are whole, all different, and lie densely or have all the same length."""
+    for some in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
+        if len(x) < FEW_ROWS or not (some == np.floor(some)).all() or len(np.unique(some)) < len(some):
+            return False  # also for NaN
+    least, largest = np.abs(x).min(), np.abs(x).max()
+    equally_long = least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest))
+    return bool(equally_long or np.ptp(x) < DENSE * len(x))
+
+
+def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ranks of mean zero and unit length, so that products of two are rank correlations; a gap has rank zero."""
+    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
+
+    ranks = rankdata(x, nan_policy="omit")
+    ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
+    centred = ranks - ranks.mean()
+    return np.asarray(centred / (np.linalg.norm(centred) or 1.0))
+
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
 NEARLY_ALL = 0.95  # share of different values in a column of identifiers, of which rows entered twice repeat some
@@ -105,13 +187,13 @@ class Table(Representation):
             warnings.warn(note, DataNote, stacklevel=2)
         return vectors
 
-    def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], Unreadable]:
+    def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], CellIssues]:
         check_is_fitted(self)
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         vectors, counts = self._joined(encoded, self._most_gaps)
-        return vectors, Unreadable(table.num_rows, counts)
+        return vectors, CellIssues(table.num_rows, counts)
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
         table = as_arrow(X)
@@ -130,7 +212,7 @@ class Table(Representation):
         counts: dict[str, dict[str, int]] = {}
         for name, cells in encoded.items():
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
-            cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].far_off()
+            cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].outlying_code()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
         return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
@@ -270,14 +352,14 @@ class Table(Representation):
         if format is not None:
             if doubt:
                 self._doubts[name] = doubt
-                tell(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
+                warn_caller(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return Dates.fit(name, texts, format)
         writing, doubt = learn_writing(texts, decimal_mark)
         if doubt:
             self._doubts[name] = doubt
         if writing is not None and different > 1:
             if doubt:
-                tell(f"Column {name!r}: {doubt}.")
+                warn_caller(f"Column {name!r}: {doubt}.")
             return Numbers.fit(name, texts, writing)
         like_numbers = pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0
         if different > self.cardinality and like_numbers >= ENOUGH:
@@ -311,6 +393,6 @@ def _from_state(state: State, arrays: Arrays) -> ColumnEncoder:
     """Return the encoder with this state: the inverse of `_to_state`."""
     values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
     if values.get("writing") is not None:
-        values["writing"] = NumberWriting(**values["writing"])
+        values["writing"] = NumberFormat(**values["writing"])
     encoder: ColumnEncoder = ENCODERS[state["kind"]](**values)
     return encoder

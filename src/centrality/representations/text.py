@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError, InputTypeError, whole_number
-from centrality._optional import optional
-from centrality.model_file import Arrays
-from centrality.representations._base import State
-from centrality.representations._embedding import Embedding
-from centrality.representations._plain_encoders import NgramEncoder
-from centrality.representations._weights import fingerprint, pretrained
+from centrality._internal.checks import InputError, InputTypeError, optional, whole_number
+from centrality._internal.model_file import Arrays
+from centrality.representations.base import State
+from centrality.representations.columns import NgramEncoder
+from centrality.representations.embedding import Embedding, fingerprint, pretrained
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -133,7 +131,7 @@ class LanguageEncoder:
     def __init__(self, name: str, pooling: str, *, max_length: int | None, download: bool, device: str) -> None:
         if pooling not in POOLINGS:
             raise InputError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
-        from centrality.network.devices import find_encoder_device
+        from centrality._internal.devices import find_encoder_device
 
         has_pooling = name.startswith("sentence-transformers/") or Path(name, "modules.json").is_file()
         by_sentences = pooling == "auto" and has_pooling

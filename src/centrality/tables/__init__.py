@@ -14,9 +14,8 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality.tables.columns import TableError, note_replaced, numbers, require, require_replaceable, select
+from centrality.tables.columns import Source, TableError, note_replaced, numbers, require, require_replaceable, select
 from centrality.tables.formats import SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
-from centrality.tables.source import Source
 
 __all__ = [
     "SUFFIXES",

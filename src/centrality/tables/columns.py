@@ -1,19 +1,99 @@
-"""Choose columns of Arrow tables by name, and read them as numbers."""
+"""Columns of tables: how they are read, what cannot be read, where they come from.
+
+Such a cell is never taken for a typical one: it counts against its row, is reported, and where a column has too many
+of them the job stops, since the column is then no longer what the model was fitted on.
+"""
 
 import difflib
+import os
+import stat
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality._checks import InputError
+from centrality._internal.checks import InputError
+
+if TYPE_CHECKING:
+    from centrality.tables.binary import Footer
+
+
+MOST = 0.05  # the share of a column's rows beyond which a job stops, unless told otherwise
+NEVER_TOO_MANY = 1  # so few rows prove nothing about a column
+ENOUGH_ROWS = 10_000  # after so many rows, a column that fails stops the job without waiting for the end
+
+# What can be wrong with a cell, in the words of a message.
+NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
+NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
+NEW_KIND = "is a context of which no such kind was seen in fitting"  # of the columns that are given, together
+COUNTS_AGAINST, MEASURED_BY_ALL = "it counts against the row", "the row is measured by what all kinds have in common"
+
+
+@dataclass(frozen=True)
+class CellIssues:
+    """Hold the number of rows read, and for each column the number of cells with each fault."""
+
+    rows: int = 0
+    cells: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.cells)
+
+    def __add__(self, other: "CellIssues") -> "CellIssues":
+        names = {**self.cells, **other.cells}
+        both = {name: dict(Counter(self.cells.get(name, {})) + Counter(other.cells.get(name, {}))) for name in names}
+        return CellIssues(self.rows + other.rows, both)
+
+    def count(self) -> int:
+        """Return the number of such cells in all columns."""
+        return sum(sum(faults.values()) for faults in self.cells.values())
+
+    def notes(self) -> list[str]:
+        """Say what was wrong, a line for each column and fault."""
+        return [
+            f"Column {name!r}: in {count:,} of {self.rows:,} rows the value {fault}; "
+            f"{MEASURED_BY_ALL if fault == NEW_KIND else COUNTS_AGAINST}."
+            for name, faults in self.cells.items()
+            for fault, count in faults.items()
+        ]
+
+    def warn(self) -> None:
+        """Warn of what was wrong, in the name of whoever called the function that calls this."""
+        for note in self.notes():
+            warnings.warn(note, DataNote, stacklevel=3)
+
+    def require_few(self, most: float) -> None:
+        """Raise if the cells of a column failed in more than this share of the rows, and in more than one.
+
+        New kinds are no failure: there may be many of them.
+        """
+        for name, all_faults in self.cells.items():
+            faults = {fault: count for fault, count in all_faults.items() if fault != NEW_KIND}
+            failed = sum(faults.values())
+            if failed > max(most * self.rows, NEVER_TOO_MANY):
+                said = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())
+                raise TableError(
+                    f"Column {name!r} is not what the model was fitted on: of {self.rows:,} rows, {said}. "
+                    f"At most {most:.0%} were wanted. Correct the column, or let such cells count against their rows: "
+                    "--unreadable 1 (in Python: Table(unreadable=1))."
+                )
+
+
+def checked_share(most: object) -> float:
+    """Return the largest share of a column's cells that may fail; raise if it is not a share."""
+    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most <= 1:
+        raise InputError(f"unreadable must be a share of the rows from 0 to 1, got {most!r}.")
+    return float(most)
+
 
 # What libraries raise of a file that is damaged, cut short, or of another kind than its name says.
 DAMAGED = (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile, zlib.error, MemoryError)
@@ -149,3 +229,112 @@ def first_few(names: Sequence[str], most: int = 8) -> str:
     """List the first of the names, for a message, and say how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more
+
+
+@dataclass(frozen=True)
+class FileState:
+    """Hold the identity, size and time of the file that was at a path."""
+
+    path: str
+    inode: int
+    size: int
+    modified: int  # in nanoseconds
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> "FileState | None":
+        """Return the state of the file at this path; None if there is no regular file, such as for a pipe."""
+        try:
+            found = Path(path).stat()
+        except OSError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        return cls(os.fspath(path), found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def require_unchanged(states: Iterable[FileState | None]) -> None:
+    """Raise if one of the files has changed since its state was taken."""
+    for state in states:
+        if state is not None and FileState.of(state.path) != state:
+            raise TableError(
+                f"{state.path} changed while it was read, so that old and new rows may be mixed. "
+                "Read it again when nobody writes to it, or read a copy."
+            )
+
+
+BATCH = 32_768  # rows read together, where the format lets us choose
+
+Types = dict[str, pa.DataType]
+
+
+class Source:
+    """Gives rows: `schema` is known first; `rows` is their number or an estimate of it, None if it is not known.
+
+    >>> from centrality import tables
+    >>> with tables.open_rows("wine") as source:
+    ...     print(len(source.schema), sum(batch.num_rows for batch in source.batches()))
+    13 178
+    """
+
+    name: str
+    kind: str  # the ending of such files
+    schema: pa.Schema
+    rows: int | None = None
+    live = False  # rows come while somebody makes them: each is to be handed on as soon as it is there
+    in_part = False  # these are only some of a file's rows
+    files: "Sequence[Footer]" = ()  # empty where rows are not counted file by file
+    states: Sequence[FileState | None] = ()  # of the files, before they were read
+
+    def batches(self, columns: Sequence[str] | None = None, types: Types | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in order, a bounded number at a time: these columns, text formats read in these types."""
+        names = self.schema.names if columns is None else list(columns)
+        require(self.schema.names, names)
+        with reading(self.name, self.kind):
+            yield from (batch for batch in self._batches(names, types) if batch.num_rows)
+            require_unchanged(self.states)
+
+    def table(self) -> pa.Table:
+        """Read all rows at once; text formats choose types by all rows."""
+        with self:
+            return pa.Table.from_batches(list(self.batches()), self.schema)
+
+    def close(self) -> None:
+        """Close the file."""
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        raise NotImplementedError
+
+    def _require_rows(self) -> None:
+        require_distinct(repeated(self.schema.names), self.name)
+        if self.rows == 0 or len(self.schema) == 0:
+            raise TableError(f"{self.name} is empty: it has {self.rows or 0} rows and {len(self.schema)} columns.")
+
+
+class Sink:
+    """Takes tables in order; `close` ends the file."""
+
+    def write(self, table: pa.Table) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Write what is known only at the end, such as a footer."""
+
+
+MakeSink = Callable[[BinaryIO, pa.Schema], Sink]  # for an open binary file and the schema of the tables to come
+
+
+@dataclass(frozen=True)
+class Format:
+    """Define how files of one ending are read and written."""
+
+    read: Callable[[Path], Source]
+    write: MakeSink | None = None  # None: they are only read
+    write_stream: MakeSink | None = None  # onto stdout, as the rows come; None: nobody could read that as it comes
+    is_text: bool = False  # such files may also be packed, and then end in .gz, .bz2, .zst or .zip
+    keeps_note: bool = False  # whether the schema's metadata can be found again without reading the rows

@@ -1,19 +1,90 @@
-"""Read and write CSV and TSV: fields between separators, below a line of names."""
+"""Read and write CSV, and read sheets of Excel."""
 
 import csv
+import io
 import json
 import warnings
 from collections.abc import Sequence
+from datetime import date, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from centrality.tables import arrow_messages
-from centrality.tables.columns import DataNote, TableError, first_few, repeated, require_distinct
-from centrality.tables.records import BYTE_ORDER_MARK, record_ends, split_records
-from centrality.tables.source import Format, Sink, Types
-from centrality.tables.text import Dialect, in_arrows_memory, open_text
+from centrality._internal.checks import optional
+from centrality.tables import text
+from centrality.tables.columns import (
+    DataNote,
+    Format,
+    Sink,
+    TableError,
+    Types,
+    first_few,
+    reading,
+    repeated,
+    require_distinct,
+)
+from centrality.tables.text import (
+    BYTE_ORDER_MARK,
+    Dialect,
+    TextSource,
+    in_arrows_memory,
+    open_text,
+    record_ends,
+    split_records,
+)
+
+FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
+
+
+def open_excel(path: Path) -> TextSource:
+    """Open the rows of a workbook's longest sheet; a note names the others."""
+    openpyxl = optional("openpyxl", "excel")
+    # Openpyxl and the parsers below it raise anything of a damaged file.
+    with reading(path, ".xlsx", (Exception,)), path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and extensions that have nothing to do with the cells
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        sheets = {sheet.title: content for sheet in book.worksheets if (content := _as_csv(sheet))}
+        book.close()
+    if not sheets:
+        raise TableError(f"{path} is empty: it has 0 rows and 0 columns.")
+    longest = max(sheets, key=lambda title: sheets[title].count(b"\n"))
+    others = ", ".join(title for title in sheets if title != longest)
+    if others:
+        said = (
+            f"{path}: only its longest sheet, {longest!r}, is read. For another ({others}), save that as a .csv file."
+        )
+        warnings.warn(said, DataNote, stacklevel=2)
+    content = sheets[longest]
+    dialect = CsvDialect(str(path), kind=".xlsx")
+    return TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
+
+
+def _as_csv(sheet: Any) -> bytes:
+    """Return the sheet as CSV, without rows above and columns beside the table in it; nothing if it is empty."""
+    text = io.StringIO()
+    writer, width = csv.writer(text, lineterminator="\n"), 0
+    for row in sheet.iter_rows(values_only=True):
+        cells = [_cell(value) for value in row]
+        if not width:  # the first row that holds something names the columns
+            width = max((place for place, cell in enumerate(cells, 1) if cell != ""), default=0)
+        if width and any(cell != "" for cell in cells[:width]):
+            writer.writerow(cells[:width] + [""] * (width - len(cells)))
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    if value is None or value in FAILED:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime) and value.time() == datetime.min.time():
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, date) else value
+
+
+EXCEL = Format(open_excel)
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
@@ -162,7 +233,7 @@ class CsvDialect(Dialect):
         try:
             return next(csv.reader([line.decode("utf-8")], delimiter=self.mark), [])
         except UnicodeDecodeError as error:
-            raise TableError(f"The column names are not UTF-8: {error}. {arrow_messages.HOW_TO_CONVERT}") from None
+            raise TableError(f"The column names are not UTF-8: {error}. {text.HOW_TO_CONVERT}") from None
 
     @staticmethod
     def _text(names: Sequence[str] | set[str]) -> Types:

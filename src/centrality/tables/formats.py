@@ -15,22 +15,27 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from centrality.datasets import bundled_sets, published
-from centrality.tables import locations
-from centrality.tables.arrays import NPY, NPZ, BundledSource, PublishedSource
-from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
-from centrality.tables.columns import DataNote, TableError, first_few
-from centrality.tables.csv import CSV, TSV, CsvDialect
-from centrality.tables.excel import EXCEL
-from centrality.tables.file_state import FileState
-from centrality.tables.images import IMAGE_SUFFIXES, ImageFolder
-from centrality.tables.json_array import JSON
-from centrality.tables.jsonl import JSONL, JsonDialect
-from centrality.tables.packing import ENCODINGS, FIRST_BYTES, PACKINGS, name_in_zip, packing_of, require_text
-from centrality.tables.parquet import PARQUET, open_files
-from centrality.tables.records import BYTE_ORDER_MARK
-from centrality.tables.source import Format, Sink, Source
-from centrality.tables.text import TextSource
+from centrality import datasets
+from centrality.datasets import published
+from centrality.tables import files
+from centrality.tables.binary import (
+    ARROW,
+    IMAGE_SUFFIXES,
+    NPY,
+    NPZ,
+    PARQUET,
+    STREAM_BEGINS,
+    ArrowSource,
+    BundledSource,
+    ImageFolder,
+    PublishedSource,
+    open_files,
+)
+from centrality.tables.columns import DataNote, FileState, Format, Sink, Source, TableError, first_few
+from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect
+from centrality.tables.files import ENCODINGS, FIRST_BYTES, PACKINGS, name_in_zip, packing_of, require_text
+from centrality.tables.json import JSON, JSONL, JsonDialect
+from centrality.tables.text import BYTE_ORDER_MARK, TextSource
 
 FORMATS: dict[str, Format] = {
     ".csv": CSV,
@@ -54,7 +59,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     >>> kind_of("rows.csv.gz")
     '.csv'
     """
-    path = locations.name_of(path)
+    path = files.name_of(path)
     is_packed = path.suffix.lower() in PACKINGS
     suffix = Path(path.stem).suffix.lower() if is_packed else path.suffix.lower()
     if is_packed and path.suffix.lower() == ".zip" and suffix not in FORMATS and path.is_file():
@@ -72,7 +77,7 @@ def kind_to_write(path: str | os.PathLike[str]) -> str:
     >>> kind_to_write("scores.csv.gz")
     '.csv'
     """
-    packing = PACKINGS.get(ending := locations.name_of(path).suffix.lower())
+    packing = PACKINGS.get(ending := files.name_of(path).suffix.lower())
     if packing is not None and packing.write is None:
         raise TableError(f"{path}: files that end in {ending} are only read: write .csv.gz, say.")
     if FORMATS[kind := kind_of(path)].write is None:
@@ -82,18 +87,18 @@ def kind_to_write(path: str | os.PathLike[str]) -> str:
 
 def is_text_file(place: str | os.PathLike[str]) -> bool:
     """Say whether this is a text file on this machine, whose number of rows is not known before its end."""
-    if locations.is_remote(place) or not (path := Path(locations.filesystem_and_path(place)[1])).is_file():
+    if files.is_remote(place) or not (path := Path(files.filesystem_and_path(place)[1])).is_file():
         return False
     return FORMATS[kind_of(path)].is_text
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:
     """Open the rows of a file or folder, here or on a store, or of a published or bundled data set by its name."""
-    if locations.is_folder(place):
+    if files.is_folder(place):
         return _open_folder(place)
-    if locations.is_remote(place):
+    if files.is_remote(place):
         return _open_on_store(str(place))
-    path = Path(locations.filesystem_and_path(place)[1])
+    path = Path(files.filesystem_and_path(place)[1])
     if path.exists():
         before = FileState.of(path)
         source = FORMATS[kind_of(path)].read(path)
@@ -101,7 +106,7 @@ def open_location(place: str | os.PathLike[str]) -> Source:
         return source
     if str(path) in published.SETS:
         return PublishedSource(path)
-    if str(path) in bundled_sets.BUNDLED:
+    if str(path) in datasets.BUNDLED:
         return BundledSource(path)
     kind_of(path)  # an error about a wrong ending comes first
     raise FileNotFoundError(f"There is no file at {path}.")
@@ -141,8 +146,8 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     kind_to_write(path)
-    packing = PACKINGS.get(locations.name_of(path).suffix.lower())
-    with locations.write_atomically(path) as beside, beside.open("wb") as file:
+    packing = PACKINGS.get(files.name_of(path).suffix.lower())
+    with files.write_atomically(path) as beside, beside.open("wb") as file:
         if packing is None or packing.write is None:
             yield file
         else:
@@ -179,8 +184,8 @@ def _open_on_store(address: str) -> Source:
 
 def _say_what_is_left_out(folder: str | os.PathLike[str]) -> None:
     """Warn of tables in other formats, and of links to nowhere, beside the Parquet files of a folder."""
-    others = locations.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
-    others += locations.broken_links(folder)
+    others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
+    others += files.broken_links(folder)
     if others:
         warnings.warn(
             f"{folder}: only its .parquet files are read, not {first_few(others, 3)}.", DataNote, stacklevel=2
@@ -188,12 +193,12 @@ def _say_what_is_left_out(folder: str | os.PathLike[str]) -> None:
 
 
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
-    if names := locations.files_below(folder, (".parquet",)):
-        if not locations.is_remote(folder):
+    if names := files.files_below(folder, (".parquet",)):
+        if not files.is_remote(folder):
             _say_what_is_left_out(folder)
-        return open_files(str(folder), [locations.join(folder, name) for name in names])
-    images = locations.files_below(folder, IMAGE_SUFFIXES)
-    if not images or locations.is_remote(folder):
+        return open_files(str(folder), [files.join(folder, name) for name in names])
+    images = files.files_below(folder, IMAGE_SUFFIXES)
+    if not images or files.is_remote(folder):
         raise TableError(f"{folder}: a folder of .parquet files or of images was wanted, but it holds neither.")
-    here = Path(locations.filesystem_and_path(folder)[1])
+    here = Path(files.filesystem_and_path(folder)[1])
     return ImageFolder(here, [here / name for name in images])

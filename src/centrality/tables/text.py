@@ -1,25 +1,53 @@
-"""Read text tables in blocks, each parsed once, from a file, packed or not, or from stdin.
+"""Read tables from text: blocks, records, messages.
 
 The first block is parsed as Arrow guesses its types, and what comes of it is kept: it says what the columns are, and
 it is the first of the rows. Records are kept as they were written, so that columns that are not used are copied to the
 output byte for byte.
+
+A record is a line, except in CSV and TSV: there a line break inside quotation marks ends no record. As in Arrow, only
+a quotation mark at the beginning of a field opens one; the one in `5" pipe` is a character like any other. Nearly
+always marks open and close in turn, which is quickly checked for all of them; only otherwise is each looked at.
 """
 
+import re
+import select
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from centrality.tables import arrow_messages
-from centrality.tables.columns import TableError, reading, require
-from centrality.tables.file_state import require_unchanged
-from centrality.tables.packing import open_unpacked
-from centrality.tables.records import Blocks
-from centrality.tables.source import BATCH, Source, Types
+from centrality.tables.columns import BATCH, Source, TableError, Types, reading, require, require_unchanged
+from centrality.tables.files import open_unpacked
+
+HOW_TO_CONVERT = "Convert it first, for example: iconv -f latin1 -t utf-8 old > new"
+
+
+def explained(message: str, names: Sequence[str], rows_before: int) -> str:
+    """Return the message with columns by their names and rows by their number in the file, counted from 1.
+
+    Arrow counts from the beginning of the block it was given, whose header line was taken off: its CSV reader counts
+    rows from 1 and columns from 0, its JSON reader counts rows from 0.
+    """
+    if "UTF8" in message or "UTF-8" in message:
+        return f"not UTF-8 throughout: {message}. {HOW_TO_CONVERT}"
+    if "straddl" in message:  # what Arrow says if the text ends inside a quoted field
+        return f"a quotation mark opens a field that never ends, somewhere after row {rows_before}"
+    message = re.sub(r"Row #(\d+)", lambda row: f"row {int(row[1]) + rows_before}", message)
+    message = re.sub(r"In CSV column #(\d+)", lambda column: f"column {names[int(column[1])]!r}", message)
+    message = re.sub(r"Column\(/(.*?)\)", r"column '\1'", message)
+    return re.sub(r"in row (\d+)", lambda row: f"in row {int(row[1]) + rows_before + 1}", message)
+
+
+def is_about_a_value(message: str) -> bool:
+    """Say whether the message is about a value of the wrong type, rather than about text that is no table."""
+    return "conversion error" in message
+
 
 LARGE_BLOCK = 64 << 20  # bytes parsed together where all rows are wanted at once: work for many threads
 
@@ -47,9 +75,7 @@ class Dialect:
         except pa.ArrowInvalid as error:
             raise TableError(self._complaint(error)) from None
         except UnicodeDecodeError as error:
-            raise TableError(
-                f"{self.name}: the names are not UTF-8: {error}. {arrow_messages.HOW_TO_CONVERT}"
-            ) from None
+            raise TableError(f"{self.name}: the names are not UTF-8: {error}. {HOW_TO_CONVERT}") from None
         self.rows += table.num_rows
         return table
 
@@ -99,10 +125,10 @@ class Dialect:
         raise NotImplementedError
 
     def _complaint(self, error: Exception) -> str:
-        message = arrow_messages.explained(str(error), self.names, self.rows)
+        message = explained(str(error), self.names, self.rows)
         if message.startswith("not UTF-8"):
             return f"{self.name} is {message}"
-        if arrow_messages.is_about_a_value(message):
+        if is_about_a_value(message):
             message += ". Earlier rows, or the rows the model was fitted on, held something else there"
         return f"{self.name} cannot be read as {self.kind}: {message}"
 
@@ -196,7 +222,7 @@ class TextSource(Source):
 
     def _in_types(self, schema: pa.Schema, table: pa.Table, block: bytes, *, strict: bool = False) -> pa.Table:
         """Return a block's rows in these types: by casting the parsed table, or by parsing the text again if needed."""
-        fitting = as_if_parsed(table, schema)
+        fitting = cast_or_none(table, schema)
         if fitting is None:
             self.dialect.rows -= table.num_rows
             return self.dialect.parse(block, schema, strict=strict)
@@ -233,7 +259,7 @@ def with_types(schema: pa.Schema, types: Types | None) -> pa.Schema:
     return pa.schema([(field.name, types.get(field.name, field.type)) for field in schema])
 
 
-def as_if_parsed(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
+def cast_or_none(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
     """Cast the columns to the types of `schema` as if text had been parsed so; None if the text must be parsed."""
     columns = [_as_if_parsed(table[field.name], field.type) for field in schema]
     return None if any(column is None for column in columns) else pa.table(columns, schema=schema)
@@ -268,3 +294,136 @@ def _common_type(columns: Sequence[pa.ChunkedArray]) -> pa.DataType | None:
     if kinds == {pa.int64(), pa.float64()}:
         return pa.float64()
     return kinds.pop() if len(kinds) == 1 else None
+
+
+BLOCK = 4 << 20  # bytes parsed together: some ten thousand rows
+PIECES = 16  # of a pipe's 64 kB, at most so many together: a busy stream is parsed in blocks of 1 MB
+VERY_LONG = 16 * BLOCK  # bytes without a record's end: then it is looked for again only when there are twice as many
+LONGEST = 256 << 20  # bytes of a record; more are a quotation mark that nobody closed, or no text
+UNCLOSED = "; a quotation mark at the beginning of a field may lack its other one"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Blocks:
+    """Yields whole records, about `size` bytes at a time; from a live stream, as soon as they have come.
+
+    With a `separator` of fields, a line break inside quotation marks ends no record.
+    """
+
+    def __init__(self, file: BinaryIO, separator: bytes | None, *, live: bool = False, size: int = BLOCK) -> None:
+        self.file, self.separator, self.live, self.size = file, separator, live, size
+
+    def __iter__(self) -> Iterator[bytes]:
+        waiting: list[bytes] = []  # what came after the last record's end
+        looked_from = 0  # bytes waiting, from which on a record's end is looked for
+        is_first = True
+        while piece := self._more():
+            waiting.append(piece.removeprefix(BYTE_ORDER_MARK) if is_first else piece)
+            is_first = False
+            is_last = not self.live and len(piece) < self.size
+            if is_last or sum(map(len, waiting)) < looked_from:
+                continue
+            together = b"".join(waiting)
+            end = last_record_end(together, self.separator)
+            if end:
+                yield together[:end]
+            waiting = [together[end:]]
+            looked_from = 0 if end or len(together) < VERY_LONG else 2 * len(together)
+            if not end and len(together) > LONGEST:
+                raise ValueError(
+                    f"no record ends within {LONGEST >> 20} MB" + (UNCLOSED if b'"' in together else "; is it text?")
+                )
+        rest = b"".join(waiting)
+        if self.separator is not None and _is_open(rest, self.separator):
+            raise ValueError("a quotation mark opens a field that never ends")
+        if rest.strip(b"\r\n" if self.separator is not None else None):
+            yield rest
+
+    def _more(self) -> bytes:
+        return self._what_has_come() if self.live else self.file.read(self.size)
+
+    def _what_has_come(self) -> bytes:
+        """Return the bytes that a stream has ready; wait only if there are none."""
+        file: Any = self.file
+        pieces = [file.read1(1 << 16)]
+        while pieces[-1] and len(pieces) < PIECES and select.select([file], [], [], 0)[0]:
+            pieces.append(file.read1(1 << 16))
+        return b"".join(pieces)
+
+
+def split_lines(block: bytes) -> list[bytes]:
+    """Return a block's lines without those that hold nothing but white space."""
+    return [line for line in block.splitlines() if line.strip()]
+
+
+def split_records(block: bytes, separator: bytes) -> list[bytes]:
+    """Return a block's records without line ends and without empty ones."""
+    if b'"' not in block:
+        return [line for line in block.splitlines() if line]
+    if _open_and_close_in_turn(block, _marks(block), separator):
+        parts = _joined_where_odd(block.splitlines(keepends=True))
+    else:
+        ends = [*record_ends(block, separator), len(block)]
+        parts = (block[start:end] for start, end in zip([0, *ends], ends, strict=False))
+    records = (part.rstrip(b"\r\n") for part in parts)
+    return [record for record in records if record]
+
+
+def last_record_end(text: bytes, separator: bytes | None) -> int:
+    """Return the position after the last line break that ends a record, 0 if none does; text begins with a record."""
+    end = text.rfind(b"\n") + 1
+    if separator is None or b'"' not in text:
+        return end
+    marks = _marks(text)
+    if not _open_and_close_in_turn(text, marks, separator):
+        return max(record_ends(text, separator), default=0)
+    while end and (before := int(np.searchsorted(marks, end))) % 2:
+        end = text.rfind(b"\n", 0, int(marks[before - 1])) + 1  # before the mark that opens this field
+    return end
+
+
+def record_ends(text: bytes, separator: bytes) -> Iterator[int]:
+    """Yield the position after each line break outside quoted fields; the text begins with a record."""
+    for match in _quoted_field_or_line_break(separator).finditer(text):
+        if text[match.start()] in b"\r\n":
+            yield match.end()
+
+
+@cache
+def _quoted_field_or_line_break(separator: bytes) -> re.Pattern[bytes]:
+    begins = rb"(?:(?<=[\r\n" + re.escape(separator) + rb"])|\A)"
+    return re.compile(begins + rb'"[^"]*(?:""[^"]*)*("|\Z)|\r\n?|\n')
+
+
+def _is_open(text: bytes, separator: bytes) -> bool:
+    """Say whether the text ends inside a quoted field; it begins with a record."""
+    if b'"' not in text or (len(marks := _marks(text)) % 2 == 0 and _open_and_close_in_turn(text, marks, separator)):
+        return False
+    *_, last = _quoted_field_or_line_break(separator).finditer(text)
+    return last.end() == len(text) and text[last.start()] == ord('"') and last[1] == b""
+
+
+def _marks(text: bytes) -> NDArray[np.intp]:
+    return np.flatnonzero(np.frombuffer(text, np.uint8) == ord('"'))
+
+
+def _open_and_close_in_turn(text: bytes, marks: NDArray[np.intp], separator: bytes) -> bool:
+    """Say whether every other quotation mark begins a field, or is the second of a doubled one."""
+    before = np.frombuffer(text, np.uint8)[np.maximum(marks[::2] - 1, 0)]
+    return bool((np.isin(before, np.frombuffer(b'\r\n"' + separator, np.uint8)) | (marks[::2] == 0)).all())
+
+
+def _joined_where_odd(lines: list[bytes]) -> Iterator[bytes]:
+    """Yield lines, joined until their number of quotation marks is even."""
+    together: list[bytes] = []
+    for line in lines:
+        is_odd = line.count(b'"') % 2 == 1
+        if not together and not is_odd:
+            yield line
+            continue
+        together.append(line)
+        if is_odd and len(together) > 1:
+            yield b"".join(together)
+            together = []
+    if together:
+        yield b"".join(together)

@@ -1,26 +1,116 @@
-"""Define a fitted model as one differentiable torch module: rows in the user's units in; units, heads, f(x, t) out.
+"""A fitted model as a torch module, and scoring on a GPU.
 
 This is the one place where torch computes a score, by the formulas that an ONNX file has too (`network/formulas.py`).
 The engine computes the same on the CPU (`engine/scoring.h`), and a test compares the two.
 """
 
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from centrality._internal.input import CheckedRows
 from centrality.network import formulas
-from centrality.network.context import Context
-from centrality.network.kinds import Kinds
+from centrality.network.calibration import Calibration, checked_t
+from centrality.network.context import SAME_LEVEL, CategoryEffects, Context, ContextCalibration
+from centrality.network.engine_backend import Back, Outputs
+from centrality.network.forest import Forest
+from centrality.network.formulas import Constants
 from centrality.network.network import Network
+from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling
-from centrality.scores.calibration import Calibration
-from centrality.scores.mixing import checked_t
-from centrality.scores.refinement import Refinement
-from centrality.torch.context import Buffers, TorchContext, TorchKinds
 from centrality.torch.networks import finest, to_score
+
+
+class Buffers(nn.Module):
+    """Hold arrays as buffers, floating ones in the most precise type that the device has."""
+
+    def hold(self, finest: torch.dtype, arrays: Constants) -> None:
+        """Register a buffer for each array, and nothing for None."""
+        for name, array in arrays.items():
+            tensor = None if array is None else torch.from_numpy(np.array(array))
+            if tensor is not None:
+                tensor = tensor.to(finest) if tensor.is_floating_point() else tensor.long()
+            self.register_buffer(name, tensor)
+
+
+class TorchForest(Buffers):
+    """Pass every row down every tree, and return the mean of the leaves."""
+
+    feature: Tensor
+    threshold: Tensor
+    below: Tensor  # its children; a module has others by that name
+    value: Tensor
+
+    def __init__(self, forest: Forest, finest: torch.dtype) -> None:
+        super().__init__()
+        self.depth = forest.depth()
+        parts = {name: getattr(forest, name) for name in ("feature", "threshold", "value")}
+        self.hold(finest, {"below": forest.children, **parts})
+
+    def forward(self, c: Tensor) -> Tensor:  # (n, q) -> (n, d)
+        tree = torch.arange(len(self.feature), device=c.device)[:, None]
+        row, grown = torch.arange(len(c), device=c.device), c.float().to(c.dtype)  # as the trees were
+        node = torch.zeros(len(self.feature), len(c), dtype=torch.long, device=c.device)
+        for _ in range(self.depth):
+            right = grown[row, self.feature[tree, node]] > self.threshold[tree, node]
+            node = self.below[tree, node, right.long()]
+        return self.value[tree, node].mean(0)
+
+
+class TorchLevels(Buffers):
+    """Return the effects of the rows' levels, 0 for a level not seen in fitting."""
+
+    columns: Tensor
+    keys: Tensor
+    effects: Tensor
+
+    def __init__(self, levels: CategoryEffects, finest: torch.dtype) -> None:
+        super().__init__()
+        self.hold(finest, {"columns": levels.columns, "keys": levels.keys, "effects": levels.effects})
+
+    def forward(self, c: Tensor) -> Tensor:  # (n, q) -> (n, d)
+        off, at = (c[:, None, self.columns] - self.keys).abs().amax(2).min(1)
+        return torch.where((off <= SAME_LEVEL)[:, None], self.effects[at], 0.0)
+
+
+class TorchContext(Buffers):
+    """Turns scaled rows into relative behaviours and clean contexts."""
+
+    def __init__(self, context: Context, finest: torch.dtype) -> None:
+        super().__init__()
+        self.hold(finest, formulas.constants_of_context(context))
+        self.usual, self.spread = TorchForest(context.usual, finest), TorchForest(context.spread, finest)
+        self.levels = nn.ModuleList(TorchLevels(each, finest) for each in context.levels)
+        self.widths = nn.ModuleList(TorchLevels(each, finest) for each in context.widths)
+
+    def forward(self, z: Tensor) -> Tensor:  # (n, p) -> (n, p)
+        relative: Tensor = formulas.relative(self, z)
+        return relative
+
+
+class TorchKinds(Buffers):
+    """Shift units so that they are comparable between kinds of rows."""
+
+    def __init__(self, kinds: ContextCalibration, finest: torch.dtype) -> None:
+        super().__init__()
+        self.hold(finest, formulas.constants_of_kinds(kinds))
+        self.forest = TorchForest(kinds.forest, finest)
+        self.levels = nn.ModuleList(TorchLevels(each, finest) for each in kinds.levels)
+
+    def rising(self, x: Tensor) -> Tensor:  # (n, 2, k)
+        """Raise each value to the largest before it."""
+        return x.cummax(2).values
+
+    def forward(self, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
+        shifted: Tensor = formulas.within_kinds(self, units, z)
+        return shifted
+
 
 Dial = float | Sequence[float] | NDArray[np.float64] | Tensor
 
@@ -43,7 +133,7 @@ class Centrality(Buffers):
         refinement: Refinement | None = None,
         *,
         context: Context | None = None,
-        kinds: Kinds | None = None,
+        kinds: ContextCalibration | None = None,
         t: float,
         device: str = "cpu",
     ) -> None:
@@ -106,3 +196,86 @@ class Centrality(Buffers):
         """Map the real line onto (0, 1); units of "clip" lie there already."""
         squeezed: Tensor = formulas.squeezed(self.mixing, units)
         return squeezed
+
+
+ROWS_AT_ONCE = 1 << 16  # on a GPU
+
+# A forked child has none of its parent's threads, but OpenMP waits for them for ever: it computes with its own alone.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
+
+class TorchScorer:
+    """Computes a network's outputs with torch; arrays of scaled rows in, arrays out."""
+
+    def __init__(self, network: Network, device: str) -> None:
+        self._network, self.device, self.members = network, device, network.members
+        self._networks = to_score(network, device)
+        self._one_at_a_time = threading.Lock()  # torch has threads of its own, and callers have too
+
+    def __reduce__(self) -> tuple[type["TorchScorer"], tuple[Network, str]]:
+        return TorchScorer, (self._network, self.device)  # the rest is made of it
+
+    def __call__(self, z: NDArray[np.float32]) -> Outputs:
+        """Return the outputs for rows that are scaled."""
+        with self._one_at_a_time, torch.no_grad(), exact_products():
+            return np.asarray(self._networks(self._there(z)).cpu().numpy())
+
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
+        """Return the outputs for rows in the user's units."""
+        return self(scaling.apply(rows))
+
+    def along(
+        self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
+    ) -> tuple[Outputs, Back]:
+        """Return outputs at points on lines, and a function from derivatives by them to those by points."""
+        n, s = at.shape
+        points = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1)
+        with self._one_at_a_time, exact_products():
+            places = self._there(points).requires_grad_()
+            outputs: Tensor = self._networks(places)
+
+        def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
+            with self._one_at_a_time, exact_products():
+                given = self._there(by).reshape(outputs.shape)
+                (by_points,) = torch.autograd.grad(outputs, places, given, retain_graph=True)  # once for each head
+            return np.asarray(by_points.view(n, s, -1).sum(1).cpu().numpy())
+
+        return outputs.detach().view(self.members, n, s, -1).cpu().numpy(), back
+
+    def _there(self, array: NDArray[np.float32]) -> Tensor:
+        """Copy an array to the device."""
+        return torch.from_numpy(np.require(array, np.float32, ["C", "W"])).to(self.device)
+
+
+class DeviceScorer:
+    """Scores from end to end on a GPU, whether rows lie there or in the host's memory; only the units come back."""
+
+    def __init__(self, module: Centrality, device: str) -> None:
+        self._module, self._device = module, device
+
+    def units(self, rows: CheckedRows | Tensor) -> NDArray[np.float64]:  # (n, p) -> (n, 2)
+        """Return both heads in the units in which they are mixed."""
+        blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, rows.shape[0], ROWS_AT_ONCE))
+        with torch.no_grad(), exact_products():
+            found = [self._module.units(self._there(block)) for block in blocks]
+            return np.asarray(torch.cat(found).cpu().numpy(), dtype=np.float64)
+
+    def _there(self, block: CheckedRows | Tensor) -> Tensor:
+        if isinstance(block, Tensor):
+            return block.to(self._device)
+        own = torch.from_numpy(np.require(block, requirements=["C", "W"]))
+        if self._device.startswith("cuda"):
+            own = own.pin_memory()  # the next block is copied while this one is computed with
+        return own.to(self._device, non_blocking=True)
+
+
+@contextmanager
+def exact_products() -> Iterator[None]:
+    """Compute products in full float32 inside the block, even if the user allows TF32, which has three digits."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

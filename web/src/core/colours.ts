@@ -1,4 +1,4 @@
-// Colours that mean the same in light and in dark, here and in plots/_style.py: yellow is central, dark blue is peripheral; red
+// Colours that mean the same in light and in dark, here and in plots/figures.py: yellow is central, dark blue is peripheral; red
 // is called odd; blue falls and orange rises. All are even to the eye and safe for the colour-blind.
 
 import type { Column } from "./data";

@@ -1,4 +1,4 @@
-// The bytes that src/centrality/explorer/payload.py packs, as typed arrays.
+// The bytes that src/centrality/apps/explorer/payload.py packs, as typed arrays.
 
 import type { Axes, EmbeddedAnswers, EmbeddedPictures, Header, Mixing, StoredArray, Texts, Why } from "./header";
 import { type Summary, summaryOf } from "./summary";

@@ -1,4 +1,4 @@
-// Written by web/header.py from src/centrality/explorer/header.py: change that, then run make web.
+// Written by web/header.py from src/centrality/apps/explorer/header.py: change that, then run make web.
 
 export interface StoredArray {
   at: number;

@@ -1,4 +1,4 @@
-// The one formula of the page, as src/centrality/scores/mixing.py has it: from the pair of units of a row to its score at
+// The one formula of the page, as src/centrality/network/calibration.py has it: from the pair of units of a row to its score at
 // t, and from contributions to both units to contributions at t. Units have no ends and are mixed, the global one with a
 // veto; then the mixture is squeezed into [0, 1], unless the model's calibration clips, as in the paper.
 

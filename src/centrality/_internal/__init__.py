@@ -1,0 +1,1 @@
+"""What every room uses: checks, input, arrays, files, processes, devices, text."""

@@ -1,0 +1,121 @@
+"""Read-only values made of arrays, and small functions of arrays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenArrays:
+    """Base of frozen dataclasses that hold arrays, made with eq=False; a change makes a new value."""
+
+    __hash__ = None  # type: ignore[assignment]  # what equals by content of arrays is no key
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, read_only(value))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without cached values, and plain dicts for read-only mappings, which cannot be pickled."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: dict(it) if isinstance(it, MappingProxyType) else it for name, it in values.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the arrays read-only again, which a pickle does not keep."""
+        for name, value in state.items():
+            object.__setattr__(self, name, read_only(value))
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether all fields are equal, number by number; fields with compare=False may differ."""
+        if type(self) is not type(other):
+            return NotImplemented
+        names = [each.name for each in fields(self) if each.compare]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+
+def read_only(value: Any) -> Any:
+    """Return an array, or a mapping of arrays, that cannot be changed in place; anything else as it is."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    elif isinstance(value, dict) and any(isinstance(each, np.ndarray) for each in value.values()):
+        return MappingProxyType({name: read_only(each) for name, each in value.items()})
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):  # losses may be NaN, which equals nothing
+        return len(a) == len(b) and all(_same(*pair) for pair in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.asarray(a).dtype == np.asarray(b).dtype and bool(np.array_equal(a, b, equal_nan=_floats(a)))
+    return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and a != a and b != b)
+
+
+def _floats(array: Any) -> bool:
+    return bool(np.issubdtype(np.asarray(array).dtype, np.inexact))
+
+
+def column_quantiles(values: NDArray[Any], levels: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return quantiles of each column, interpolated linearly between two values.  (n, p) -> (levels, p)
+
+    >>> column_quantiles(np.array([[3.0, 0.0], [1.0, 0.0], [2.0, 4.0]]), [0.0, 0.25, 0.5, 1.0]).tolist()
+    [[1.0, 0.0], [1.5, 0.0], [2.0, 0.0], [3.0, 4.0]]
+    """
+    rising = np.sort(np.ascontiguousarray(values.T), axis=1)
+    place = np.asarray(levels, dtype=np.float64) * (len(values) - 1)
+    low = place.astype(np.intp)
+    below, above = rising[:, low], rising[:, np.minimum(low + 1, len(values) - 1)]
+    between = below + (place - low) * (above - below)
+    return np.asarray(np.minimum(between, above).T)  # rounding may lead beyond the upper one
+
+
+ORDINARY = 200  # the squares of numbers up to 2^200, and down to 2^-200, are far from the ends of what a float holds
+NOTHING = 1e-6  # numbers below this share of their column's spread are as good as 0
+
+
+def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return a power of two near the largest magnitude; 1 where that is not extreme, so that no number changes.
+
+    >>> unit_of(1234.5).item(), unit_of(1e-200).item() < 1e-199
+    (1.0, True)
+    """
+    exponent = np.frexp(largest)[1]
+    extreme = (np.abs(exponent) > ORDINARY) & (np.asarray(largest) > 0)
+    return np.ldexp(1.0, np.where(extreme, np.clip(exponent, -1022, 1023), 0))
+
+
+def largest(X: Any) -> NDArray[np.float64]:  # (p,)
+    """Return the largest magnitude in each column of an array or a sparse matrix."""
+    high, low = (end.toarray().ravel() if sparse.issparse(end) else end for end in (X.max(axis=0), X.min(axis=0)))
+    return np.maximum(np.abs(np.asarray(high, dtype=np.float64)), np.abs(np.asarray(low, dtype=np.float64)))
+
+
+def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
+    """Replace numbers far below the spread of their column, which are rounding errors, by 0, for display.
+
+    >>> without_rounding([-8.58e-11, 3e-200], spread=[1.0, 1e-200]).tolist()
+    [0.0, 3e-200]
+    """
+    return np.where(np.abs(values) < NOTHING * np.asarray(spread), 0.0, values)
+
+
+def in_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)
+    """Return the columns divided by their units, and the units; X itself where all units are 1."""
+    unit = unit_of(largest(X))
+    if (unit == 1).all():
+        return X, unit
+    return (X.multiply(1 / unit).tocsr() if sparse.issparse(X) else X / unit), unit
+
+
+def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return mean and standard deviation of each column, or of the numbers of one."""
+    scaled, unit = in_units(X)
+    return scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit

@@ -1,0 +1,61 @@
+"""Choose where to compute, and on how many cores. Devices have torch's names; torch is asked only for a GPU."""
+
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+from centrality._internal.checks import InputError, optional
+
+Result = TypeVar("Result")
+NAMES = "auto, cpu, cuda, cuda:<number> or mps"
+
+
+def find_device(name: str) -> str:
+    """Return the device of this name; raise if this machine lacks it, rather than take another one."""
+    kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if kind not in ("auto", "cpu", "cuda", "mps") or (colon and (kind == "auto" or not number.isdecimal())):
+        raise InputError(f"device must be {NAMES}, got {name!r}.")
+    if kind in ("auto", "cpu"):
+        return "cpu"
+    torch = optional("torch", "torch")
+    has_mps = torch.backends.mps.is_available()
+    there = torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count() if kind == "cuda" else has_mps
+    if not there:
+        has = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), *(["mps"] if has_mps else [])]
+        raise InputError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
+    return name
+
+
+def find_encoder_device(name: str) -> str:
+    """Return the device of a large encoder of texts or images; "auto" is a GPU if there is one."""
+    if name != "auto":
+        return find_device(name)
+    return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
+
+
+def is_cpu(device: str) -> bool:
+    """Say whether a device is the CPU."""
+    return device == "cpu"
+
+
+def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Start this work on another thread, if there is a core for it; return a function that waits for its result."""
+    if cores() == 1:
+        return work
+    pool = ThreadPoolExecutor(1)
+    begun = pool.submit(work)
+    pool.shutdown(wait=False)  # the thread ends with its work
+    return begun.result
+
+
+def cores() -> int:
+    """Return the number of cores to use: those this process may use, or fewer if OMP_NUM_THREADS or torch says so."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(ValueError):
+        allowed = min(allowed, max(1, int(os.environ.get("OMP_NUM_THREADS", allowed))))
+    if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_num_threads"):
+        allowed = min(allowed, torch.get_num_threads())
+    return allowed

@@ -1,0 +1,259 @@
+"""Say what a score means: conformal p-values, and who is called an outlier at a stated error rate.
+
+Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is one of
+them, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
+data and however good or bad the model. Only the training rows must not serve as inliers: the model knows them.
+
+Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
+the same p-values. Breaking ties at random instead makes them exactly uniform.
+
+Outliers among the calibration rows make p-values larger than they need be, so that outliers are missed. Where at most a
+share e of them are outliers, the e least central ones can be left out (`CalibrationRows`): P(p <= a) is then at most
+a + e (1 - a), and a if those left out were the outliers. So of n inliers in question, at most e n more are called, on
+average, than the rule allows. A p-value of e + (1 - e) p would keep every promise, and never be below e: it finds
+nothing, so nobody is given it.
+
+Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Of them
+only a group is left out that lies apart from the rest (`count_separated_outliers`): more rows far out than the tail of
+the others can explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is left out, so that
+what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.arrays import FrozenArrays
+from centrality._internal.checks import InputError, fraction, positive, warn_caller
+from centrality._internal.text import rounded_up
+from centrality.network.calibration import Mixing
+
+CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
+TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
+APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group; its least size; sizes tried
+SPACE_LEVEL = 0.01  # chance of a false empty space: measured, at .05 a sixth of clean samples of two kinds have one
+USUAL_FDR = 0.05  # of `detect` without a rule
+ROUNDING = 1 + 1e-12  # tolerance of comparisons, so that rounding does not decide between equal numbers
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationRows(FrozenArrays):
+    """Hold the units of calibration rows, at most a share `contamination` of which are outliers."""
+
+    units: NDArray[np.float64]  # (m, 2)
+    contamination: float = 0.0
+    rows: NDArray[np.int64] | None = None  # (m,) which of the training rows these are, rising; None: others
+
+    @classmethod
+    def of(
+        cls,
+        units: NDArray[np.float64],
+        contamination: float | str,
+        mixing: Mixing,
+        rows: NDArray[np.intp] | None = None,
+    ) -> Self:
+        """Hold these units, evenly spaced ones if there are many; rows without units (NaN) are left out.
+
+        With "auto", a group at the low end that lies apart from the rest at t = 1/2 is left out too, as outliers.
+        `rows` are their numbers among the training rows, if they are training rows.
+        """
+        known = np.flatnonzero(~np.isnan(units).any(1))
+        kept = known[subsample_evenly(np.arange(len(known)))]
+        if contamination == "auto":
+            kept = kept[~outliers_apart(units[kept], mixing)]
+        share = fraction("contamination", contamination) if contamination and contamination != "auto" else 0.0
+        return cls(units[kept], share, None if rows is None else rows[kept].astype(np.int64))
+
+    def scores(self, mixing: Mixing, t: float) -> Scores:
+        """Return the scores at t, in units, of those rows that count as inliers: all but the least central."""
+        scores = np.sort(mixing.mixed(self.units, t))
+        return scores[int(self.contamination * len(scores)) :]
+
+    def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
+        """Return a quantile of each unit over the rows that count as inliers."""
+        return np.asarray(np.quantile(self.units, self.contamination + level * (1 - self.contamination), axis=0))
+
+
+def outliers_apart(units: NDArray[np.float64], mixing: Mixing) -> NDArray[np.bool_]:
+    """Say which of these rows are outliers that form a group apart from the rest at t = 1/2; there may be none."""
+    scores = mixing.mixed(units, 0.5)
+    order = np.argsort(scores, kind="stable")
+    found = np.zeros(len(scores), dtype=bool)
+    found[order[: count_separated_outliers(scores[order])]] = True
+    return found
+
+
+def count_separated_outliers(scores: Scores) -> int:
+    """Return how many of these scores, in rising order, are a group of outliers at their low end: often none.
+
+    Let d be the distance below the median. In the tails of one group of rows, log d rises the more slowly with
+    -log(share of rows beyond d) the farther out; from the lowest quarter to the lowest 8% it rises by `weight`. So of
+    the j rows from d_j on, a share of at most (d_i / d_j)^(-1 / weight) lies beyond d_i. If i of them do, they are a
+    group where Chernoff's bound gives that a chance below one in twenty, over all i and j.
+
+    Rows that are clean but of several kinds have tails that get heavier farther out, and would be called a group. So
+    the group must also lie apart, with an empty space before it: i log(d_i / d_(i + 1)) is exponential, its mean the
+    rise of log d there, and the chance of so wide a space is to be below one in a hundred over all i. That rise is the
+    largest of three: `weight`, and those over as many rows inside of the space and over half of the group. Equal scores
+    count once: where columns are coarse, space between scores says nothing.
+
+    >>> inliers, outliers = np.random.default_rng(0).normal(size=1000), np.linspace(-30, -20, 40)
+    >>> count = count_separated_outliers
+    >>> count(np.sort(inliers)), count(np.sort(np.concatenate([inliers, outliers])))
+    (0, 40)
+    """
+    scores, counts = np.unique(scores, return_counts=True)
+    if (most := int(TAIL_TO * len(scores))) <= APART_LEAST:
+        return 0
+    median = np.median(scores)
+    start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
+    if start <= 0 or end <= start:
+        return 0
+    weight = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
+    distance = median - scores
+    sizes = np.arange(APART_LEAST, most)
+    space = np.log(distance[sizes - 1] / distance[sizes])
+    inside = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
+    beyond = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
+    rise = np.maximum(weight, np.maximum(inside, beyond))
+    apart = sizes[sizes * space / rise >= np.log(len(sizes) / SPACE_LEVEL)]
+    wholes = np.unique(np.geomspace(APART_LEAST, most, APART_RANKS).round().astype(np.intp))
+    i, j = (grid.ravel() for grid in np.meshgrid(apart, wholes, indexing="ij"))
+    i, j = i[i < j], j[i < j]
+    if not len(i):
+        return 0
+    expected = np.minimum((distance[i - 1] / distance[j - 1]) ** (-1 / weight), 1 - 1e-9)
+    seen = i / j
+    chance = -j * (seen * np.log(seen / expected) + (1 - seen) * np.log((1 - seen) / (1 - expected)))
+    chance[seen <= expected] = 0.0
+    best = int(chance.argmin())
+    return int(counts[: i[best]].sum()) if chance[best] + np.log(len(wholes)) <= np.log(APART_LEVEL) else 0
+
+
+def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
+    """Return (1 + how many of the m inliers score no more) / (m + 1) for each score; `rng` breaks ties at random.
+
+    A row without a score (NaN) has no p-value either.
+
+    >>> p_values(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.1, 0.4, 0.9]))
+    array([0.2, 0.6, 1. ])
+    """
+    unknown = np.isnan(scores)
+    if rng is not None:
+        # Every point, inlier or not, gets a random number, which decides among those of equal score.
+        level = np.unique(np.concatenate([inliers, scores]), return_inverse=True)[1]
+        drawn = level + rng.random(len(level))
+        inliers, scores = drawn[: len(inliers)], drawn[len(inliers) :]
+    p = (1 + np.searchsorted(np.sort(inliers), scores, side="right")) / (len(inliers) + 1)
+    return np.where(unknown, np.nan, p)
+
+
+def largest_rejected(p: Scores, fdr: float) -> float:
+    """Return the largest p-value that Benjamini and Hochberg reject, or 0 if they reject none.
+
+    On average, a share of at most `fdr` of the rejected hypotheses is true.
+
+    >>> largest_rejected(np.array([0.03, 0.5, 0.01, 0.02]), fdr=0.05)
+    0.03
+    """
+    from scipy.stats import false_discovery_control  # 40 MiB that scoring alone does not need
+
+    share = fraction("fdr", fdr)
+    rejected = p[false_discovery_control(p) <= share * ROUNDING] if len(p) else p
+    return float(rejected.max(initial=0.0))
+
+
+def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
+    """Return the score below which Benjamini and Hochberg reject; minus infinity if they reject none."""
+    needed = int(np.ceil(1 / fraction("fdr", fdr) - 1e-9)) - 1
+    if len(inliers) < needed:
+        raise InputError(
+            f"fdr={fdr:g} needs at least {needed} calibration rows, got {len(inliers)}: with fewer, no p-value can be "
+            "small enough. Calibrate on more rows, or ask for a larger fdr."
+        )
+    p = p_values(inliers, scores)
+    level = largest_rejected(p, fdr)
+    beyond = int((scores < inliers.min()).sum())
+    if level == 0 and beyond:
+        enough = int(np.ceil(len(scores) / (fdr * beyond) - 1e-9)) - 1
+        oddest = f"{beyond:,} oddest are outliers" if beyond > 1 else "oddest is an outlier"
+        warn_caller(
+            f"Nothing can be called an outlier at fdr={fdr:g} yet: {len(inliers):,} calibration rows are too few for "
+            f"{len(scores):,} new rows. About {rounded_up(enough):,} would do if the {oddest}; or raise fdr."
+        )
+    return threshold_of_level(inliers, level)
+
+
+def threshold_by_false_positives(inliers: Scores, scores: Scores, expected: float) -> float:
+    """Return the score below which at most `expected` of these rows lie on average if all are inliers."""
+    level = positive("false_positives", expected) / len(scores)
+    needed = int(np.ceil(1 / level - 1e-9)) - 1
+    if len(inliers) < needed:
+        raise InputError(
+            f"false_positives={expected:g} among {len(scores)} rows needs at least {needed} calibration rows, got "
+            f"{len(inliers)}. Calibrate on more rows, or allow more false positives."
+        )
+    return threshold_of_level(inliers, level)
+
+
+def threshold_by_contamination(scores: Scores, share: float) -> float:
+    """Return the score below which this share of these rows lies."""
+    return float(np.quantile(scores, fraction("contamination", share)))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Set the threshold between inliers and outliers by one of the rules that `RULES` lists, or by `contamination`."""
+
+    name: str
+    value: float
+
+    @classmethod
+    def chosen(cls, **given: float | None) -> Self:
+        """Return the one rule that was given a value."""
+        rules = [cls(name, value) for name, value in given.items() if value is not None]
+        if len(rules) != 1:
+            came = " and ".join(f"{rule.name}={rule.value!r}" for rule in rules) or "none"
+            *most, last = given
+            raise InputError(f"One of {', '.join(most)} and {last} was wanted, got {came}.")
+        return rules[0]
+
+    @classmethod
+    def chosen_or_usual(cls, **given: float | None) -> Self:
+        """Return the rule that was given a value, or a false discovery rate of 5% if none was."""
+        return cls("fdr", USUAL_FDR) if all(value is None for value in given.values()) else cls.chosen(**given)
+
+    @property
+    def needs_inliers(self) -> bool:
+        """Say whether the rule needs calibration rows."""
+        return self.name != "contamination"
+
+    def threshold(self, scores: Scores, inliers: Scores | None) -> float:
+        """Return the score below which rows are outliers; rows without a score do not count."""
+        known = scores[~np.isnan(scores)]
+        if inliers is None:
+            return threshold_by_contamination(known, self.value)
+        return RULES[self.name](inliers, known, self.value)
+
+
+RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
+    "fdr": threshold_by_fdr,
+    "false_positives": threshold_by_false_positives,
+}
+
+
+def subsample_evenly(units: NDArray[Any], limit: int = CALIBRATION_ROWS) -> NDArray[Any]:
+    """Return at most `limit` rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
+    return units if len(units) <= limit else units[np.linspace(0, len(units) - 1, limit).astype(np.intp)]
+
+
+def threshold_of_level(inliers: Scores, level: float) -> float:
+    """Return the score s such that p <= level exactly where score < s."""
+    rank = int(np.floor(level * (len(inliers) + 1) * ROUNDING))  # p <= level: at most rank - 1 inliers score no more
+    if rank > len(inliers):
+        return np.inf
+    return float(np.partition(inliers, rank - 1)[rank - 1]) if rank else -np.inf

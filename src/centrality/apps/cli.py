@@ -1,0 +1,145 @@
+"""Run the command line: find the command, run it, print its result. Heavy imports wait until a command runs."""
+
+import argparse
+import json
+import logging
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from centrality import __version__
+from centrality._internal.checks import InputError, MissingExtraError
+from centrality.apps.commands._parser import parser
+from centrality.apps.commands._terminal import (
+    coloured,
+    discard_stdout,
+    ending_in_order,
+    escape_unencodable,
+    harmless,
+    open_closed_streams,
+    shows_colour,
+)
+
+# What the process exits with; the last one is what shells report when nobody reads the output.
+BUG, WRONG, UNREAD = 1, 2, 141
+# What users can correct: what they gave, files and machines, extras to install, a training that diverged.
+USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
+REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. Please report it with the lines above."
+log = logging.getLogger("centrality")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
+    if open_closed_streams():
+        return _failed(WRONG, "centrality: stdout is closed: there is no place for results.", with_traceback=False)
+    escape_unencodable()
+    arguments = None
+    with ending_in_order() as interrupted:
+        try:
+            arguments = parser().parse_args(_or_help(argv))
+            return _run(arguments)
+        except KeyboardInterrupt as stopped:
+            state = str(stopped) if stopped.args else "nothing was written"
+            with_traceback = arguments is not None and arguments.traceback
+            return _failed(interrupted.status, f"centrality: interrupted, {state}", with_traceback=with_traceback)
+
+
+def _or_help(argv: Sequence[str] | None) -> Sequence[str]:
+    """Return the arguments after `centrality`, or --help if there are none."""
+    return (sys.argv[1:] if argv is None else argv) or ["--help"]
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Run the command, print its result, and return the status to exit with."""
+    try:
+        with warnings.catch_warnings(), _logging(wanted=arguments.verbose):
+            warnings.simplefilter("ignore" if arguments.quiet else "default", UserWarning)
+            warnings.showwarning = _printing_each_once()
+            began = time.perf_counter()
+            log.info("centrality %s: %s", __version__, _given(arguments))
+            result = arguments.run(arguments)
+            log.info("done in %.1f s", time.perf_counter() - began)
+        file = sys.stderr if result.get("scores") == "-" else sys.stdout
+        text = json.dumps(result, indent=2, default=str) if arguments.json else harmless(arguments.show(result))
+        _print(coloured(text, colour=shows_colour(file)), file=file)
+    except BrokenPipeError:
+        discard_stdout()
+        return UNREAD
+    except USERS_ERRORS as error:
+        is_gone = isinstance(error, OSError) and _folder_is_gone()
+        said = "The working folder is gone: go to one that is there." if is_gone else str(error)
+        return _failed(WRONG, f"centrality: {said}", with_traceback=arguments.traceback)
+    except Exception:  # noqa: BLE001  (whatever else a command raises is a bug of ours: its traceback is printed)
+        return _failed(BUG, REPORT, with_traceback=True)
+    return 0
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109  (pathlib's asks the same)
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _print(text: str, file: TextIO) -> None:
+    """Print and flush; if stdout is closed, redirect it, so that it does not fail again when the program ends."""
+    try:
+        print(text, file=file, flush=True)
+    except OSError:
+        if file is sys.stdout:
+            discard_stdout()
+        raise
+
+
+def _failed(status: int, message: str, *, with_traceback: bool) -> int:
+    """Print the message, and return the status to exit with."""
+    if with_traceback:
+        traceback.print_exc()
+    print(harmless(message), file=sys.stderr)
+    return status
+
+
+def _printing_each_once() -> Callable[..., None]:
+    """Return a function that prints each warning once, as a note without its line of code."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            print(harmless(f"centrality: note: {message}"), file=sys.stderr)
+
+    return show
+
+
+def _given(arguments: argparse.Namespace) -> str:
+    """Return the arguments of a command that have a value, for the log."""
+    hidden = {"run", "show", "json", "quiet", "verbose", "traceback"}
+    given = {
+        name: value for name, value in vars(arguments).items() if name not in hidden and value not in (None, False)
+    }
+    return ", ".join(f"{name}={value}" for name, value in given.items())
+
+
+@contextmanager
+def _logging(*, wanted: bool) -> Iterator[None]:
+    """Send what the library logs to stderr in the block, if --verbose was given."""
+    handler, level = logging.StreamHandler(), log.level
+    if wanted:
+        handler.setFormatter(logging.Formatter("centrality: %(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

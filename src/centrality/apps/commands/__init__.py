@@ -1,0 +1,54 @@
+"""Define the commands, one in each file: its HELP, its `arguments`, how it runs, and how it shows the result.
+
+`run` returns a `Result`: plain values, which `--json` prints as they are and `show` puts into words.
+"""
+
+from types import ModuleType
+
+from centrality.apps.commands import (
+    completion,
+    copies,
+    datasets,
+    demo,
+    depth,
+    detect,
+    drift,
+    explain,
+    explore,
+    export,
+    fit,
+    inspect,
+    labels,
+    pick,
+    plot,
+    rank,
+    refine,
+    reproduce,
+    score,
+    serve,
+    version,
+)
+
+ALL: dict[str, ModuleType] = {
+    "fit": fit,
+    "score": score,
+    "rank": rank,
+    "detect": detect,
+    "explain": explain,
+    "pick": pick,
+    "copies": copies,
+    "refine": refine,
+    "labels": labels,
+    "drift": drift,
+    "depth": depth,
+    "plot": plot,
+    "explore": explore,
+    "inspect": inspect,
+    "export": export,
+    "serve": serve,
+    "datasets": datasets,
+    "demo": demo,
+    "reproduce": reproduce,
+    "completion": completion,
+    "version": version,
+}

@@ -1,0 +1,221 @@
+"""Arguments that several commands share, and the imports that they wait for.
+
+Both together take more than half of the time of that import, and a third of what `explore` computes before its first
+picture; commands that import tables first have scikit-learn whole already. They are imported as ever by whoever uses
+them later.
+"""
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from centrality._internal.checks import InputError
+from centrality.apps.commands._terminal import Result, shows_progress
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
+
+
+DATA = (
+    ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
+    "files or of images, or a published set by name, such as breastw"
+)
+
+GIVEN = "the columns that are the context: rows are judged among rows of their kind"
+
+
+def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """Add MODEL and DATA to a command, and the options that say how this machine reads them."""
+    command.add_argument("model", type=Path, metavar="MODEL", help="a model file, from `centrality fit`")
+    command.add_argument(
+        "data",
+        metavar="DATA",
+        nargs=None if needed else "?",
+        help=f"{DATA}; or - for stdin (CSV, JSON lines or an Arrow stream)",
+    )
+    _how_to_read(command)
+
+
+def _how_to_read(command: argparse.ArgumentParser) -> None:
+    """Add to a command the options for how this machine reads rows: encoder, cache, bad cells, device."""
+    command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
+    command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
+    command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
+    unreadable_share(command)
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+
+def unreadable_share(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option that says how many cells of a column may be unlike any in fitting."""
+    command.add_argument(
+        "--unreadable",
+        type=float,
+        metavar="SHARE",
+        help="stop if more than this share of a column is no date, a new gap or an unseen category "
+        "(default: 0.05; 1 never stops)",
+    )
+
+
+def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: bool = True) -> None:
+    """Add an optional MODEL, and DATA; without a model, one is fitted on the data with these options."""
+    command.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="left out: one is fitted on DATA")
+    command.add_argument("data", metavar="DATA", help=f"{DATA}; with a MODEL also - for stdin")
+    command.set_defaults(model_may_be_left_out=True)
+    _how_to_read(command)
+    fit = command.add_argument_group("without a MODEL")
+    fit.add_argument("--save", type=model_path, metavar="MODEL", help="keep the model that was fitted, a .safetensors")
+    fit.add_argument("--represent", metavar="WHAT", help="how to read DATA, as in `centrality fit` (default: as it is)")
+    fit.add_argument("--window", type=count, metavar="N", help="cut one long series into windows of this length")
+    fit.add_argument("--given", metavar="a,b", help=GIVEN)
+    if columns:
+        fit.add_argument("--columns", dest="learned", metavar="a,b", help="the columns to learn from (default: all)")
+    fit.add_argument(
+        "--random-state", type=seed, default=0, metavar="SEED", help="a seed makes results repeatable (default: 0)"
+    )
+
+
+def load_model(arguments: argparse.Namespace) -> "CentralityModel":
+    """Load the model that the arguments name, and set its options of this machine (caches, devices).
+
+    If they name none, fit one on the data.
+    """
+    import_scikit_learn()
+    if arguments.model is None:
+        from centrality.apps.commands._reading import fit_from_arguments
+
+        return fit_from_arguments(arguments)
+    from centrality.chain import load
+    from centrality.model.reader import reader_of
+
+    if "save" in arguments:  # a command that could have fitted one
+        _require_no_fit(arguments)
+    model = load(arguments.model, device=arguments.device)
+    where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
+    where["model"] = getattr(arguments, "encoder", None)
+    reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)
+    return model
+
+
+def _require_no_fit(arguments: argparse.Namespace) -> None:
+    """Raise if a model was named together with options of a fit."""
+    for option in ("save", "represent", "window", "given", "learned"):
+        if getattr(arguments, option, None) is not None:
+            name = "columns" if option == "learned" else option
+            raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
+
+
+def show_scores(result: Result) -> str:
+    """Say how many rows were scored, and where the scores are."""
+    return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
+
+
+def require_output(output: Path, *inputs: str | Path | None) -> None:
+    """Raise if the output cannot be written, or would overwrite an input. It is called before the work begins."""
+    from centrality._internal.files import require_writable
+
+    for read in (Path(given) for given in inputs if given is not None):
+        if output.exists() and read.exists() and (output.samefile(read) or read.resolve() in output.resolve().parents):
+            raise InputError(f"{output} would be overwritten, but it is read: name another file than {read} with -o.")
+    require_writable(output)
+
+
+def column_names(text: str) -> list[str]:
+    """Read names of columns that are separated by commas."""
+    if not text.strip():
+        raise InputError("Names of columns were wanted, separated by commas, got none.")
+    return [name.strip() for name in text.split(",")]
+
+
+def numbers(text: str) -> list[float]:
+    """Read numbers that are separated by commas."""
+    return [float(part) for part in text.split(",")]
+
+
+def one_number(text: str) -> float:
+    """Read one number; raise an error that says so for several, as `score --t` takes them."""
+    try:
+        return float(text)
+    except ValueError:
+        hint = "; score --t takes several" if "," in text else ""
+        raise argparse.ArgumentTypeError(
+            f"one number from 0 (global) to 1 (local) was wanted, got {text}{hint}"
+        ) from None
+
+
+def model_path(text: str) -> Path:
+    """Read the path of a model to write, which must end in .safetensors."""
+    if Path(text).suffix != ".safetensors":
+        wanted = Path(text).with_suffix(".safetensors") if text.strip("./") else "model.safetensors"
+        raise argparse.ArgumentTypeError(f"a model file ends in .safetensors, got {text}: try -o {wanted}")
+    return Path(text)
+
+
+def count(text: str) -> int:
+    """Read a whole number above 0."""
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number above 0 was wanted, got {text}")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """Read the number of a port."""
+    if not 0 <= int(text) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"a port from 0 to {(1 << 16) - 1} was wanted, got {text}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    """Read a seed as numpy takes it."""
+    if not 0 <= int(text) < 1 << 32:
+        raise argparse.ArgumentTypeError(f"a whole number from 0 to {(1 << 32) - 1} was wanted, got {text}")
+    return int(text)
+
+
+def auto_or_count(text: str) -> int | str:
+    """Read a whole number above 0, or the word auto."""
+    return text if text == "auto" else count(text)
+
+
+def auto_or_number(text: str) -> float | str:
+    """Read a number, or the word auto."""
+    return text if text == "auto" else float(text)
+
+
+def auto_or_numbers(text: str) -> float | list[float] | str:
+    """Read a number, several that are separated by commas, or the word auto."""
+    if text == "auto":
+        return text
+    values = numbers(text)
+    return values[0] if len(values) == 1 else values
+
+
+STATISTICS = "scipy.stats"
+
+
+class _Statistics(ModuleType):
+    """Stands for SciPy's statistics, and imports them if something of them is asked for after all."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if sys.modules.get(STATISTICS) is self:
+            del sys.modules[STATISTICS]
+        return getattr(import_module(STATISTICS), name)
+
+
+def import_scikit_learn() -> None:
+    """Import what the estimators take from scikit-learn; a process that has it already is left as it is."""
+    if "sklearn" in sys.modules:
+        return
+    stand_ins: dict[str, Any] = {STATISTICS: _Statistics(STATISTICS), "pandas": None}  # None: as if not installed
+    stand_ins = {name: module for name, module in stand_ins.items() if name not in sys.modules}
+    sys.modules.update(stand_ins)
+    try:
+        import sklearn.utils.validation  # noqa: F401
+    finally:
+        for name, module in stand_ins.items():
+            if sys.modules.get(name, module) is module:
+                sys.modules.pop(name, None)

@@ -1,0 +1,190 @@
+"""Read rows and fit models for commands, and show the rows that they find."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from centrality._internal.checks import InputError
+from centrality.apps.commands._arguments import require_output
+from centrality.apps.commands._terminal import aligned, harmless, paint, working
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from centrality.model.interface import CentralityModel
+
+
+def row_names(text: str) -> list[str]:
+    """Read numbers or names of rows that are separated by commas."""
+    names = [part.strip() for part in text.split(",")]
+    if "" in names or any(name.startswith("-") and name[1:].isdecimal() for name in names):
+        raise argparse.ArgumentTypeError(f"row numbers from 0 on, or names of rows, were wanted, got {text}")
+    return names
+
+
+def rows_called(names: list[str], table: "pa.Table") -> list[int]:
+    """Return the numbers of the rows with these numbers or names; raise if a name fits no row, or more than one."""
+    return [_row_called(name, table) for name in names]
+
+
+def _row_called(name: str, table: "pa.Table") -> int:
+    if name.isdecimal():
+        if int(name) >= table.num_rows:
+            raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {name}.")
+        return int(name)
+    rows = sorted({row for column in table.itercolumns() for row in _rows_with(name, column)})
+    if len(rows) != 1:
+        found = "none holds it" if not rows else f"{len(rows):,} rows hold it, the first are {rows[:3]}"
+        raise InputError(
+            f"--rows: a number from 0 to {table.num_rows - 1} was wanted, or a text that one row holds, "
+            f"got {name}: {found}."
+        )
+    return rows[0]
+
+
+def _rows_with(text: str, column: "pa.ChunkedArray") -> list[int]:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return []
+    found: list[int] = compute.indices_nonzero(compute.equal(column, text)).to_pylist()
+    return found
+
+
+def reading_lines(reads: Mapping[str, str], doubts: Mapping[str, str]) -> list[str]:
+    """Return the lines of a table: each column's name and how it was read, with any doubt on the line below."""
+    rows, doubtful = [], []
+    for name in sorted(reads, key=lambda name: name not in doubts):  # otherwise in the order of the file
+        rows.append((name, reads[name]))
+        if name in doubts:
+            doubtful.append(len(rows) + 1)  # the header is the first line
+            rows.append(("", f"doubtful: {doubts[name]}"))
+    lines = aligned(("column", "read as"), rows, left=(0, 1))
+    return [paint(line, "bad") if place in doubtful else line for place, line in enumerate(lines)]
+
+
+# Options of `centrality fit` that the other commands have too, with the same meaning.
+SHARED = ("quiet", "represent", "window", "given", "random_state", "encoder", "cache", "corrupt", "device")
+
+
+def fit_from_arguments(arguments: argparse.Namespace) -> "CentralityModel":
+    """Return a model fitted on the data with default settings; write it to the path of --save, if given."""
+    from centrality.apps.commands import fit
+
+    _require_data(arguments)
+    with working("Fitting a model", arguments):
+        model, _, _ = fit.learn(_as_for_fit(arguments))
+    if arguments.save is not None:
+        model.save(arguments.save)
+    if not getattr(arguments, "quiet", False):
+        print(harmless(_how_it_was_read(arguments, model)), file=sys.stderr, flush=True)
+    return model
+
+
+def _require_data(arguments: argparse.Namespace) -> None:
+    """Raise if DATA cannot be fitted: stdin is read once only, a model is no data; or if --save cannot be written."""
+    if arguments.data == "-":
+        raise InputError("stdin can be read once only: save it to a file, or give a MODEL before the -.")
+    if arguments.data.endswith(".safetensors"):
+        raise InputError(f"{arguments.data} is a model: say of which data, MODEL DATA.")
+    if arguments.save is not None:
+        require_output(arguments.save, arguments.data)
+
+
+def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments of `centrality fit` for this data: its defaults, and the options given to this command."""
+    from centrality.apps.commands import fit
+
+    parser = argparse.ArgumentParser()
+    fit.arguments(parser)
+    settings = parser.parse_args([arguments.data, "-o", "unused.safetensors"])
+    given = {name: value for name in SHARED if (value := getattr(arguments, name, None)) is not None}
+    by = getattr(arguments, "by", None)
+    leave_out = None if by in (arguments.given or "").split(",") else by  # a group that is the context is learned from
+    vars(settings).update(given, columns=getattr(arguments, "learned", None), leave_out=leave_out)
+    return settings
+
+
+def _how_it_was_read(arguments: argparse.Namespace, model: "CentralityModel") -> str:
+    """Say how the data was read, and in a second line how to keep the model and open the page."""
+    from centrality.selection.rank import how_read
+
+    keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
+    represent = f" --represent {arguments.represent}" if arguments.represent else ""
+    page = "" if "export" in arguments else f"; centrality explore {arguments.data}{represent} opens a page"
+    return f"Read {arguments.data} {how_read(model)}.\n{keep}{page}."
+
+
+WIDTH = 60  # characters of a row that are shown
+SHOWN_COLUMNS = 4
+SMALL = 0.05  # a column that lowers the centrality by less does not make a row odd by itself
+AS_A_WHOLE = "no column alone, but its values together; most of all"
+
+
+def rows_output(command: argparse.ArgumentParser, what: str) -> None:
+    """Add to a command the option for a file of all rows found."""
+    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help=f"write {what} there")
+
+
+def require_rows_output(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:
+    """Raise if the file of rows, if one is wanted, cannot be written. It is called before the work begins."""
+    from centrality import tables
+
+    if arguments.output is not None:
+        tables.kind_to_write(arguments.output)
+        require_output(arguments.output, *inputs)
+
+
+def footer_lines(result: Mapping[str, Any], found: int, shown: int, name: str) -> list[str]:
+    """Return the last lines: how many rows or groups are not shown, and where all of them are."""
+    lines = []
+    if shown < found:
+        lines.append(f"... and {found - shown:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
+    return [*lines, f"{name}: {result['file']}"] if "file" in result else lines
+
+
+def columns_to_print(model: "CentralityModel") -> list[str] | None:
+    """Return the column of texts or images, if the model reads one, else None: all columns are printed."""
+    from centrality.model.reader import reader_of
+
+    reading = reader_of(model).input_spec()
+    return reading.columns if reading.kind in ("text", "images") else None
+
+
+def in_words(found: Mapping[str, Any]) -> str:
+    """Return the reasons for a row in one line; an empty one where it has none."""
+    from centrality.analysis.reasons import Reason
+
+    reasons = found.get("reasons", [])
+    whole = f"{AS_A_WHOLE}: " if reasons and odd_as_a_whole(reasons) else ""
+    return whole + "; ".join(str(Reason(**reason)) for reason in reasons)
+
+
+def odd_as_a_whole(reasons: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether no column alone lowers the row's centrality by much: its values are unusual together."""
+    return all(reason["contribution"] > -SMALL for reason in reasons)
+
+
+def excerpt(values: dict[str, object], only: list[str] | None) -> str:
+    """Write a short excerpt of a row: the first words of a text, the path of an image, or the first few columns."""
+    from centrality.bulk.ranking import cell_text
+
+    if only is not None and len(only) == 1:
+        return _short(str(values[only[0]]), WIDTH, keep_end="/" in str(values[only[0]]))
+    parts = [f"{name}={_short(cell_text(value), 20)}" for name, value in list(values.items())[:SHOWN_COLUMNS]]
+    return _short(" ".join(parts) + (" ..." if len(values) > SHOWN_COLUMNS else ""), 2 * WIDTH)
+
+
+def _short(text: str, width: int, *, keep_end: bool = False) -> str:
+    """Shorten a text to one line, cut after a word; with `keep_end` cut its beginning, as for paths."""
+    text = " ".join(text.split())
+    if len(text) <= width:
+        return text
+    if keep_end and " " not in text:
+        return "…" + text[-(width - 1) :]
+    cut = text[: width - 1]
+    inside_a_word = text[width - 1] != " " and " " in cut
+    return (cut.rsplit(" ", 1)[0] if inside_a_word else cut) + "…"

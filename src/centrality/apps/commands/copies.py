@@ -1,0 +1,86 @@
+"""centrality copies: find exact and near copies among the rows, and show in which cells they differ."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from centrality._internal.checks import InputError
+from centrality.apps.commands._arguments import DATA, column_names, count, seed
+from centrality.apps.commands._reading import footer_lines, require_rows_output, rows_output
+from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from centrality.selection.copies import Copies
+
+HELP = "find copies: exact ones, near ones, and rows that are the same but for one column"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin")
+    command.add_argument("--columns", metavar="a,b", help="the columns to compare (default: all)")
+    command.add_argument(
+        "--represent",
+        metavar="WHAT",
+        help="text:COL or images:COL compares the texts or images of one column (default: all cells; a folder of "
+        "images by what they look like)",
+    )
+    command.add_argument("--top", type=count, default=20, metavar="N", help="groups to show (default: 20)")
+    rows_output(command, "the copies, group by group,")
+    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of very many rows (default: 0)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Return the groups of copies: their kind, the numbers of their rows, and the cells that differ."""
+    from centrality import tables
+    from centrality.selection.copies import copies
+
+    require_rows_output(arguments, arguments.data)
+    kind, _, column = (arguments.represent or "").partition(":")
+    if kind not in ("", "text", "images") or (kind == "text" and not column):
+        raise InputError(f"--represent must be text:COLUMN, images or images:COLUMN, got {arguments.represent!r}.")
+    with tables.open_rows(arguments.data) as source:
+        kind, column = ("images", "path") if source.kind == "images" else (kind, column or "path")
+        table = source.table()
+    if arguments.columns is not None:
+        table = tables.select(table, column_names(arguments.columns))
+    compared = tables.select(table, [column])[column].to_pylist() if kind else table
+    found = copies(compared, random_state=arguments.random_state, progress=shows_progress(arguments))
+    result: Result = {
+        "rows": found.rows,
+        "summary": found.summary(),
+        "shown": arguments.top,
+        "groups": [{"kind": g.kind, "rows": list(g.rows), "differs": g.differs} for g in found],
+    }
+    if arguments.output is not None:
+        tables.write(_in_groups(table, found), arguments.output)
+        result["file"] = str(arguments.output)
+    return result
+
+
+def _in_groups(table: "pa.Table", found: "Copies") -> "pa.Table":
+    """Return the rows of all groups with new columns: the group's number and kind, and the row's number."""
+    import numpy as np
+
+    from centrality import tables
+
+    rows = np.array([row for group in found for row in group.rows], dtype=np.int64)
+    sizes = [len(group.rows) for group in found]
+    new = {
+        "group": np.repeat(np.arange(len(sizes)), sizes),
+        "kind": np.repeat(np.array([group.kind for group in found], dtype=object), sizes),
+        "row": rows,
+    }
+    copied: pa.Table = tables.with_columns(table.take(rows), new)
+    return copied
+
+
+def show(result: Result) -> str:
+    from centrality.selection.copies import CopyGroup
+
+    few = [CopyGroup(g["kind"], tuple(g["rows"]), g["differs"]) for g in result["groups"][: result["shown"]]]
+    lines = [paint(result["summary"], "heading")]
+    if few:
+        body = [[group.kind, group.numbers(), group.differences()] for group in few]
+        lines += aligned(["kind", "rows", "where they differ"], body, left=(0, 1, 2))
+    return "\n".join([*lines, *footer_lines(result, len(result["groups"]), len(few), "Copies")])

@@ -1,0 +1,153 @@
+"""centrality drift: say whether data has changed, against a model's training rows or against older data."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from centrality._internal.checks import InputError
+from centrality.apps.commands._arguments import (
+    GIVEN,
+    column_names,
+    count,
+    load_model,
+    require_output,
+    seed,
+    unreadable_share,
+)
+from centrality.apps.commands._terminal import Result, paint, save_figure, shows_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from centrality.analysis.drift import DriftReport, TrainingScores
+    from centrality.model.interface import CentralityModel
+    from centrality.tables.columns import CellIssues
+
+    Rows = NDArray[np.float64]
+    Compared = tuple[CentralityModel, TrainingScores, Rows, Rows | None, CellIssues]
+
+HELP = "has the data changed? Compare rows with those a model was fitted on, or new data with old"
+WINDOWS = 20  # about so many, if the user does not say how long they are
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("old", metavar="MODEL|OLD", help="a model (.safetensors), or the data to compare with")
+    command.add_argument("new", metavar="NEW", help="the rows in question, in their order")
+    command.add_argument(
+        "--window", type=count, metavar="N", help="compare every N rows, too (default: about 20 windows)"
+    )
+    command.add_argument(
+        "--plot", type=Path, metavar="FIGURE", help="draw the effect window by window: .png, .svg, .pdf"
+    )
+    command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN}")
+    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    unreadable_share(command)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Return what was compared, the effect and p-value of all rows together, and those of each window."""
+    from centrality._internal.checks import optional
+
+    if arguments.plot is not None:
+        optional("matplotlib", "plots")
+        require_output(arguments.plot, arguments.old, arguments.new)
+    report, unreadable = _compared(arguments)
+    result: Result = {
+        "changed": report.changed,
+        "compared_with": report.reference,
+        "reference_rows": report.reference_rows,
+        "rows": report.whole.rows,
+        "p_value": report.whole.p_value,
+        "effect": report.whole.effect,
+        "changes": [str(change) for change in report.whole.changes()],
+        "windows": [
+            {"first": w.first, "last": w.last, "effect": w.drift.effect, "p_value": w.p_value, "changed": w.changed}
+            for w in report.windows
+        ],
+        "text": str(report),
+    }
+    if unreadable:
+        result["unreadable"] = unreadable.cells
+    if arguments.plot is not None:
+        from centrality import plots
+
+        save_figure(plots.drift(report), arguments.plot)
+        result["figure"] = str(arguments.plot)
+    return result
+
+
+def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues"]:
+    from centrality.analysis.drift import compare_windows
+    from centrality.model.reader import reader_of
+
+    if Path(arguments.old).suffix == ".safetensors":
+        model, training, heads, rows, unreadable = _against_model(arguments)
+        reference = f"training rows of {arguments.old}"
+    else:
+        model, training, heads, rows, unreadable = _against_data(arguments)
+        reference = f"rows of {arguments.old}"
+    window = arguments.window or max(100, -(-len(heads) // WINDOWS))
+    window = window if window < len(heads) else None
+    names = reader_of(model).names_of_vectors()
+    return compare_windows(training, heads, window, reference, rows=rows, names=names), unreadable
+
+
+def _against_model(arguments: argparse.Namespace) -> "Compared":
+    """Return the model's summary of its training rows, the new rows and their heads, and the unreadable cells."""
+    from centrality import tables
+    from centrality.bulk.score import units_and_rows
+
+    arguments.model = Path(arguments.old)
+    model = load_model(arguments)
+    with tables.open_rows(arguments.new) as source:
+        units, rows, unreadable = units_and_rows(model, source, progress=shows_progress(arguments))
+    return model, model.fitted_.training_scores, model.fitted_.mixing.squeeze(units), rows, unreadable
+
+
+def _against_data(arguments: argparse.Namespace) -> "Compared":
+    """Fit a model to one half of the old rows; return the scores of the other half, and the heads of the new rows.
+
+    Only rows that the model was not trained on are compared: new rows that are copies of the first half have no score.
+    """
+    import numpy as np
+
+    from centrality import tables
+    from centrality.analysis.drift import FEWEST, TrainingScores
+    from centrality.bulk.adapter import Adapter
+    from centrality.chain import Chain
+    from centrality.fuse import FUSE
+    from centrality.model.fitted import map_valid_rows
+    from centrality.network.scaling import dense
+    from centrality.representations.table import Table
+    from centrality.selection.rank import are_finite_numbers
+
+    old, new = tables.read(arguments.old), tables.read(arguments.new)
+    if old.num_rows < 4 * FEWEST:
+        raise InputError(f"OLD must have at least {4 * FEWEST} rows to compare with, got {old.num_rows}.")
+    order = np.random.default_rng(arguments.random_state).permutation(old.num_rows)
+    half = old.num_rows // 2
+    given = None if arguments.given is None else column_names(arguments.given)
+    settings = {"device": arguments.device, "progress": shows_progress(arguments), "given": given}
+    fuse = FUSE(random_state=arguments.random_state, **settings)
+    # Cells that cannot be read may be the change in question: they are counted, and do not stop the comparison.
+    most = 1.0 if arguments.unreadable is None else arguments.unreadable
+    model = fuse if are_finite_numbers(old) else Chain(Table(unreadable=most), fuse)
+    model.fit(old.take(np.sort(order[:half])))
+    trained_on = Adapter(model, old.column_names).vectors(old.take(order[:half]))
+    seen = {row.tobytes() for row in np.asarray(dense(trained_on), dtype=np.float64)}
+    adapter = Adapter(model, new.column_names)
+    vectors = np.array(dense(adapter.vectors(new)), dtype=np.float64)
+    unreadable = adapter.report()
+    vectors[[row.tobytes() in seen for row in vectors]] = np.nan
+    heads = map_valid_rows(vectors, model.fitted_.heads)
+    rest = Adapter(model, old.column_names).vectors(old.take(order[half:]))
+    known = dense(rest)[~np.isnan(dense(rest)).any(1)]
+    return model, TrainingScores.of(model.fitted_.heads(known), known), heads, vectors, unreadable
+
+
+def show(result: Result) -> str:
+    heading = "The data has changed." if result["changed"] else "The data has not changed noticeably."
+    lines = [paint(heading, "bad" if result["changed"] else "good"), result["text"]]
+    return "\n".join([*lines, f"Figure: {result['figure']}"] if "figure" in result else lines)

@@ -1,0 +1,107 @@
+"""centrality explain: say why rows are odd, in words and numbers."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from centrality._internal.checks import InputError
+from centrality._internal.text import number, share
+from centrality.apps.commands._arguments import (
+    count,
+    data_with_or_without_model,
+    import_scikit_learn,
+    load_model,
+    one_number,
+)
+from centrality.apps.commands._reading import AS_A_WHOLE, odd_as_a_whole, row_names, rows_called
+from centrality.apps.commands._terminal import Result, aligned, paint
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from centrality.bulk.adapter import Adapter
+
+HELP = "say why rows are odd: which columns lower their centrality, and by how much"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    data_with_or_without_model(command)
+    command.add_argument(
+        "--rows",
+        type=row_names,
+        metavar="3,7",
+        help="the rows to explain, counted from 0, or by a text that only they hold (default: the five oddest)",
+    )
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("--top", type=count, default=5, metavar="N", help="columns named for each row (default: 5)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Return each row's centrality, that of the nearest typical point, and the columns' parts in the difference."""
+    import_scikit_learn()
+    from centrality import tables
+    from centrality.bulk.adapter import Adapter
+    from centrality.bulk.score import dial
+
+    model = load_model(arguments)
+    t = dial(model, arguments.t)
+    table = tables.read(arguments.data)
+    adapter = Adapter(model, table.column_names)
+    if not adapter.explains:
+        raise InputError(
+            "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
+        )
+    rows = _oddest(adapter, table, t) if arguments.rows is None else rows_called(arguments.rows, table)
+    chosen = table.take(rows)
+    vectors = adapter.vectors(chosen)
+    units = adapter.units(vectors, len(rows))
+    heads = model.fitted_.mixing.squeeze(units)
+    found = adapter.reasons(chosen, vectors, units, [t], top=arguments.top)[0]
+    if arguments.rows is not None:
+        adapter.unreadable.warn()
+    points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
+    with adapter.reader.suppress_issues():
+        changes = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
+    return {
+        "t": t,
+        "rows": [
+            {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": reasons,
+             "correction": correction}
+            for row, score, h, point, reasons, correction in zip(
+                rows, found.scores, heads.tolist(), points, found.as_plain(), changes, strict=True
+            )
+        ],
+    }  # fmt: skip
+
+
+def _oddest(adapter: "Adapter", table: "pa.Table", t: float) -> list[int]:
+    """Return the numbers of the five least central rows, and report the cells that could not be read."""
+    scores = adapter.model.fitted_.mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
+    adapter.report()
+    return [int(row) for row in scores.argsort(kind="stable")[:5]]
+
+
+def show(result: Result) -> str:
+    lines = []
+    for row in result["rows"]:
+        heading = f"row {row['row']:,}: centrality {share(row['centrality'])} at t = {number(result['t'])}"
+        lines.append(paint(heading, "heading") + f" (global {share(row['global'])}, local {share(row['local'])})")
+        body = [
+            [f"  {r['feature']}", number(r["value"])[:40], "" if r["typical"] is None else number(r["typical"])[:40],
+             f"{r['contribution']:+.3f}"]
+            for r in row["reasons"]
+        ]  # fmt: skip
+        if body:
+            if odd_as_a_whole(row["reasons"]):
+                lines.append(f"  {AS_A_WHOLE}:")
+            lines += aligned(["  column", "here", "typical", "contribution"], body, left=(0,))
+        else:
+            lines.append("  no column lowers it by more than 0.005")
+        if row["correction"] != "not odd":
+            lines.append(f"  smallest correction: {row['correction']}")
+        lines.append("")
+    text = (
+        "All contributions of a row add up to its centrality minus that of the typical point next to it, "
+        f"{' or '.join(sorted({share(row['typical_point']) for row in result['rows']}))}; "
+        "negative ones make the row less typical."
+    )
+    return "\n".join([*lines, text])

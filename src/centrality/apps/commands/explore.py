@@ -1,0 +1,169 @@
+"""centrality explore: show a page with a map of the rows and a dial for t, or write it to a file."""
+
+import argparse
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+from centrality.apps.commands._arguments import (
+    column_names,
+    data_with_or_without_model,
+    load_model,
+    port,
+    require_output,
+)
+from centrality.apps.commands._terminal import harmless, shows_progress, working
+
+if TYPE_CHECKING:
+    from centrality.apps.explorer.view import View
+    from centrality.model.interface import CentralityModel
+
+HELP = "open the explorer page in a browser, or write it to one file"
+
+
+class Result(TypedDict):
+    """Hold how many rows were shown on which map, and the page's file or address."""
+
+    rows: int
+    map: str
+    page: NotRequired[str]
+    bytes: NotRequired[int]
+    url: NotRequired[str]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    data_with_or_without_model(command, columns=False)
+    command.add_argument("--port", type=port, default=8000, help="0 takes any that is free (default: 8000)")
+    command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
+    command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+    command.add_argument("--export", type=Path, metavar="page.html", help="write the page to one file instead")
+    command.add_argument(
+        "--marks",
+        type=Path,
+        metavar="FILE.csv",
+        help="where to keep what you mark (default: beside the model or data)",
+    )
+    command.add_argument(
+        "--key", metavar="COLUMN", help="the column that tells rows apart, for marks (default: all cells together)"
+    )
+    command.add_argument(
+        "--against", type=Path, metavar="MODEL", help="another model of the same rows, shown beside this one"
+    )
+    command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
+    command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
+    command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
+    command.add_argument("--title", default="", help="the title of the page (default: the name of the data)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    if arguments.export is not None:
+        others = [] if arguments.against is None else [arguments.against]
+        require_output(arguments.export, arguments.model, arguments.data, *others)
+        return _export(arguments)
+    # A fit takes minutes, and the error of a file that is not there a moment: no browser is opened before them.
+    model = None if arguments.model is not None and arguments.model.is_file() else load_model(arguments)
+    return _serve(arguments, model)
+
+
+def _export(arguments: argparse.Namespace) -> Result:
+    """Write the page to one file."""
+    from centrality.apps.explorer import server
+    from centrality.apps.explorer.marks import MarksFile
+
+    view = _view(arguments, load_model(arguments))
+    size = server.export(view, arguments.export, MarksFile(_marks_file(arguments)).marks())
+    return {"rows": len(view), "map": " and ".join(view.axes), "page": str(arguments.export), "bytes": size}
+
+
+def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "View":
+    """Return what the page shows: the rows read, scored and laid out."""
+    from centrality.apps.explorer.marks import MarksFile
+
+    MarksFile(_marks_file(arguments))  # its errors come before the work
+    model = load_model(arguments) if model is None else model
+
+    from centrality import tables
+    from centrality.apps.explorer.view import explored
+
+    table = tables.read(arguments.data)
+    _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
+    with working("Scoring and mapping", arguments):
+        return explored(
+            model,
+            table,
+            items=arguments.items,
+            columns=None if arguments.columns is None else column_names(arguments.columns),
+            on=arguments.map,
+            random_state=arguments.random_state,
+            title=_title(arguments),
+            progress=shows_progress(arguments),
+            key=arguments.key,
+            against=_other_model(arguments),
+            against_name="" if arguments.against is None else arguments.against.stem,
+            soon=arguments.export is None,
+            kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
+        )
+
+
+def _title(arguments: argparse.Namespace) -> str:
+    return str(arguments.title or Path(arguments.data).name)
+
+
+def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
+    """Return the model to compare with, if one was asked for."""
+    if arguments.against is None:
+        return None
+    return load_model(argparse.Namespace(**{**vars(arguments), "model": arguments.against}))
+
+
+def _marks_file(arguments: argparse.Namespace) -> Path:
+    """Return the path of the file of marks: the user's, or one beside the model; without a model, beside the data."""
+    return Path(arguments.marks or _beside(arguments, "marks.csv"))
+
+
+def _beside(arguments: argparse.Namespace, ending: str) -> Path:
+    """Return a path beside the model whose name includes the data's; without a model, a path beside the data."""
+    model: Path | None = arguments.model
+    if model is None:
+        return Path(arguments.data).with_suffix(f".{ending}")
+    return model.with_name(f"{model.stem}.{Path(arguments.data).stem or 'rows'}.{ending}")
+
+
+def _serve(arguments: argparse.Namespace, model: "CentralityModel | None") -> Result:
+    """Serve the page until Ctrl-C. The browser gets its frame at once, and the rows when they are scored."""
+    from centrality.apps.explorer.server import Explorer
+
+    kept = _marks_file(arguments)
+    with Explorer(None, arguments.host, arguments.port, title=_title(arguments)) as server:
+        _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
+        if not arguments.no_browser and sys.stdout.isatty():
+            import webbrowser
+
+            webbrowser.open(server.url)
+        serving = threading.Thread(target=server.serve_forever, name="explorer", daemon=True)
+        serving.start()
+        try:
+            view = _view(arguments, model)
+            server.show(view, kept)
+        except BaseException as error:
+            server.fail(error)
+            raise
+        else:
+            with suppress(KeyboardInterrupt):  # which is how a user ends it
+                while serving.is_alive():  # without end, it could miss a signal that comes just before it waits
+                    serving.join(0.5)
+        finally:
+            server.shutdown()
+        return {"rows": len(view), "map": " and ".join(view.axes), "url": server.url}
+
+
+def _say(arguments: argparse.Namespace, text: str) -> None:
+    print(harmless(text), file=sys.stderr if arguments.json else sys.stdout, flush=True)
+
+
+def show(result: Result) -> str:
+    if "page" in result:
+        return f"Wrote {result['page']}: {result['rows']:,} rows, {result['bytes'] / 1e6:.1f} MB. Open it in a browser."
+    return "Closed."

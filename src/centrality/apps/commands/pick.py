@@ -1,0 +1,81 @@
+"""centrality pick: choose rows to keep, to look at, or to label."""
+
+import argparse
+from typing import Any
+
+from centrality._internal.text import share
+from centrality.apps.commands._arguments import count, data_with_or_without_model, load_model, one_number
+from centrality.apps.commands._reading import columns_to_print, excerpt, footer_lines, require_rows_output, rows_output
+from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
+
+HELP = "pick rows: the most typical, the oddest, a diverse few, or those to label; it needs no model"
+SHOWN = 20  # rows printed; all of them go to -o
+# What each option picks, as an argument of `centrality.select`.
+KINDS = {
+    "typical": ("typical", "the most typical rows"),
+    "diverse": ("diverse", "rows that cover all others, odd ones too"),
+    "representative": ("representative", "rows that cover all others but outliers"),
+    "odd": ("odd", "the oddest rows"),
+    "to_label": ("to label", "the rows that teach a classifier the most"),
+}
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    data_with_or_without_model(command)
+    which = command.add_mutually_exclusive_group(required=True)
+    for name, (_, text) in KINDS.items():
+        which.add_argument(f"--{name.replace('_', '-')}", type=count, metavar="N", help=f"N of {text}")
+    command.add_argument("--by", metavar="COLUMN", help="share N evenly among the groups by the values of this column")
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    rows_output(command, "all picked rows, best first,")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Return the picked rows, the best first."""
+    from centrality import tables
+    from centrality.bulk.score import dial
+    from centrality.model.reader import reader_of
+    from centrality.selection.pick import select
+
+    require_rows_output(arguments, arguments.model, arguments.data)
+    model = load_model(arguments)
+    t, table = dial(model, arguments.t), tables.read(arguments.data)
+    what, k = next((what, k) for name, (what, _) in KINDS.items() if (k := getattr(arguments, name)) is not None)
+    picked = select(
+        model, table, k, what, by=arguments.by, t=t, random_state=arguments.random_state,
+        progress=shows_progress(arguments),
+    )  # fmt: skip
+    chosen = table.take(picked)
+    with reader_of(model).suppress_issues():
+        scores = model.centrality(chosen, t=t)
+    result: Result = {
+        "rows": table.num_rows,
+        "what": what,
+        "t": t,
+        "shows": columns_to_print(model),
+        "picked": [
+            {"row": row, "centrality": score, "holds": holds}
+            for row, score, holds in zip(picked.tolist(), scores.tolist(), chosen.to_pylist(), strict=True)
+        ],
+    }
+    if arguments.by is not None:
+        result["by"] = arguments.by
+    if arguments.output is not None:
+        tables.write(tables.with_columns(chosen, {"row": picked, "centrality": scores}), arguments.output)
+        result["file"] = str(arguments.output)
+    return result
+
+
+def show(result: Result) -> str:
+    few = result["picked"][:SHOWN]
+    of = f" from each {result['by']} in turn" if "by" in result else ""
+    lines = [paint(f"{len(result['picked']):,} of {result['rows']:,} rows: {result['what']}{of}", "heading")]
+    body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result)] for row in few]
+    lines += aligned(["row", "centrality", "holds"], body, left=(2,))
+    return "\n".join([*lines, *footer_lines(result, len(result["picked"]), len(few), "Picked rows")])
+
+
+def _holds(row: dict[str, Any], result: Result) -> str:
+    """Write an excerpt of a row, its group first."""
+    group = {result["by"]: row["holds"][result["by"]]} if "by" in result else {}
+    return excerpt(group | row["holds"], result["shows"])

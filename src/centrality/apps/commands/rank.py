@@ -1,0 +1,96 @@
+"""centrality rank: show the most central and the most peripheral rows in the terminal."""
+
+import argparse
+from collections.abc import Iterable
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from centrality.apps.commands._arguments import (
+    count,
+    data_with_or_without_model,
+    import_scikit_learn,
+    load_model,
+    one_number,
+)
+from centrality.apps.commands._reading import columns_to_print, excerpt, in_words
+from centrality.apps.commands._terminal import Result, paint, shows_progress
+
+if TYPE_CHECKING:
+    from centrality.bulk.ranking import RankedRow
+
+HELP = "show the most central and most peripheral rows, and why; it needs no model"
+BARS = "▁▂▃▄▅▆▇█"
+LINE = 100  # characters of a line of reasons
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    data_with_or_without_model(command)
+    command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
+    command.add_argument("--by", metavar="COLUMN", help="both ends of each group, by the values of this column")
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
+    import_scikit_learn()
+    from centrality.bulk import ranking
+    from centrality.bulk.score import dial
+
+    model = load_model(arguments)
+    t = dial(model, arguments.t)
+    ranked = ranking.rank(model, arguments.data, t, arguments.top, by=arguments.by, progress=shows_progress(arguments))
+    result: Result = {
+        "rows": ranked.rows,
+        "t": t,
+        "shows": columns_to_print(model),
+        "central": ranked.best,
+        "peripheral": ranked.worst,
+    }
+    if arguments.by is not None:
+        result["groups"] = [
+            {"group": name, "rows": group.rows, "central": group.best, "peripheral": group.worst}
+            for name, group in ranked.groups.items()
+        ]
+    if ranked.unreadable:
+        result["unreadable"] = ranked.unreadable.cells
+    return result
+
+
+def show(result: Result) -> str:
+    lines = _ends(result, f"{result['rows']:,} rows", result) if "groups" not in result else []
+    for group in result.get("groups", []):
+        lines += _ends(group, f"{group['rows']:,} rows of {group['group']}", result)
+    return "\n".join(lines[:-1])
+
+
+def _ends(ends: Result, of: str, result: Result) -> list[str]:
+    """Return the lines for both ends of the ranking, of all rows or of one group."""
+    lines = []
+    for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
+        lines.append(paint(f"{heading} of {of} at t = {result['t']:g}", "heading"))
+        lines.append(paint("      row  score   t 0-1  holds", "faint"))
+        lines += [_line(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
+    return lines
+
+
+def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
+    """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
+    scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
+    holds = excerpt(_reasons_first(row) if why else row["holds"], only)
+    line = f"{scores}  {holds}".rstrip()
+    reasons = in_words(row)
+    if not (why and reasons):
+        return line
+    return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
+
+
+def _reasons_first(row: "RankedRow") -> dict[str, object]:
+    """Return the row's values, those of columns that lower its centrality first."""
+    named = [reason["feature"] for reason in row.get("reasons", [])]
+    first = {name: row["holds"][name] for name in named if name in row["holds"]}
+    return first | {name: value for name, value in row["holds"].items() if name not in first}
+
+
+def sparkline(values: Iterable[float]) -> str:
+    """Draw numbers in [0, 1] as bars."""
+    return "".join(BARS[int(min(max(value, 0.0), 1.0) * (len(BARS) - 1) + 0.5)] for value in values)

@@ -1,0 +1,169 @@
+"""centrality score: add centrality columns to rows, from a file or a stream."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from centrality._internal.checks import InputError
+from centrality.apps.commands._arguments import count, load_model, model_and_data, numbers, require_output, show_scores
+from centrality.apps.commands._terminal import Result, harmless, shows_progress
+
+if TYPE_CHECKING:
+    from centrality.analysis.drift import DriftMonitor
+    from centrality.bulk.chunks import Chunk, Runner, Scored
+    from centrality.bulk.score import ScoringJob
+
+WORTH_WORKERS = 1_000_000  # with fewer rows, one process is done before workers have started
+
+HELP = "add the column centrality to rows, or one for each t: centrality_t25 at t = .25"
+show = show_scores
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    model_and_data(command)
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="SCORES",
+        help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come",
+    )
+    command.add_argument("--t", type=numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
+    command.add_argument(
+        "--p-values",
+        action="store_true",
+        help="add p_value, or p_value_t25: the share of typical rows that look as odd; exact if fit had --holdout, "
+        "close to it otherwise",
+    )
+    command.add_argument(
+        "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
+    )
+    command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
+    command.add_argument("--drift-window", type=count, default=5000, metavar="N", help="rows judged together")
+    folders = command.add_argument_group("from folder to folder")
+    folders.add_argument("--resume", action="store_true", help="leave files that hold these scores already")
+    folders.add_argument("--workers", type=count, metavar="N", help="processes (default: one a core, if rows are many)")
+    folders.add_argument("--split", type=count, metavar="ROWS", help="cut larger files into several chunks of work")
+    folders.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="score on a Ray cluster: its address, auto for the one this machine belongs to, local for a new one here",
+    )
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    output = arguments.output or ("-" if arguments.data == "-" else None)
+    if output is None:
+        raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
+    if output.partition("?")[0].endswith("/"):
+        return _score_folder(arguments, output)
+    if arguments.resume or arguments.workers or arguments.split or arguments.cluster:
+        raise InputError(
+            "--resume, --workers, --split and --cluster are for a folder of scores, one file for each chunk of work: "
+            f"-o FOLDER/ (ending in /) was wanted, got {output}."
+        )
+    if output != "-":
+        from centrality import tables
+        from centrality.tables import files
+
+        tables.kind_to_write(output)
+        if not files.is_remote(output):
+            require_output(Path(output), arguments.model, arguments.data)
+
+    from centrality.bulk.score import score
+
+    job = _job(arguments, progress=shows_progress(arguments) and output != "-")
+    scored = score(job, arguments.data, output)
+    return _result(output, scored, job.names, job.watch)
+
+
+def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJob":
+    model = load_model(arguments)
+
+    from centrality.analysis.drift import DriftMonitor
+    from centrality.bulk.score import ScoringJob
+    from centrality.model.reader import reader_of
+
+    watch = None
+    if arguments.watch_drift:
+        watch = DriftMonitor(
+            model.fitted_.training_scores, arguments.drift_window, _warn, reader_of(model).names_of_vectors()
+        )
+    if arguments.p_values:
+        model.fitted_.calibration_rows()  # if there are none, say so before the work
+    ts, asked = arguments.t or [model.t], arguments
+    return ScoringJob(model, ts, watch, progress, asked.p_values, explain=asked.explain, resume=asked.resume)
+
+
+@dataclass(frozen=True)
+class ScoreChunk:
+    """Scores chunks with the model that the arguments name; each process loads it once."""
+
+    arguments: argparse.Namespace
+
+    @cached_property
+    def job(self) -> "ScoringJob":
+        return _job(self.arguments)
+
+    def __call__(self, chunk: "Chunk") -> tuple["Scored", list[str]]:
+        from centrality.bulk.score import score_chunk
+
+        return score_chunk(self.job, chunk), self.job.names
+
+
+def _score_folder(arguments: argparse.Namespace, folder: str) -> Result:
+    """Write one file of scores for each chunk of work. If worker processes do it, this one does not load torch."""
+    if arguments.data == "-":
+        raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
+    if arguments.cluster:
+        return _on_cluster(arguments, folder)
+    from centrality.bulk import chunks
+
+    work, plan = ScoreChunk(arguments), chunks.plan(arguments.data, folder, arguments.split)
+    results = chunks.run_chunks(work, plan, _runner(arguments, plan), progress=shows_progress(arguments))
+    scored, watch = chunks.Scored.all_of(part for part, _ in results), work.job.watch if arguments.watch_drift else None
+    return _result(folder, scored, results[0][1], watch)
+
+
+def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
+    """Return the runner that scores the chunks: in this process, or in several if rows are many."""
+    from centrality._internal import processes
+    from centrality.bulk import chunks
+
+    if arguments.watch_drift:
+        if arguments.workers:
+            raise InputError("--watch-drift reads rows in their order, in one process: leave out --workers.")
+        return chunks.in_turn
+    rows = sum(chunk.rows or 0 for chunk in plan)
+    count = min(arguments.workers or (processes.cores() if rows >= WORTH_WORKERS else 1), len(plan))
+    return partial(processes.run, workers=count) if count > 1 else chunks.in_turn
+
+
+def _on_cluster(arguments: argparse.Namespace, folder: str) -> Result:
+    if arguments.watch_drift or arguments.workers:
+        raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
+    from centrality import distributed
+    from centrality.bulk import chunks
+
+    job, plan = _job(arguments), chunks.plan(arguments.data, folder, arguments.split)
+    scored = distributed.do_job(job, plan, arguments.cluster, progress=shows_progress(arguments))
+    return _result(folder, scored, job.names)
+
+
+def _result(output: str, scored: "Scored", columns: list[str], watch: "DriftMonitor | None" = None) -> Result:
+    """Return the result; name the cells that could not be read, in it and on stderr, and the drift that was seen."""
+    result: Result = {"scores": output, "rows": scored.rows, "columns": columns}
+    for note in scored.unreadable.notes():
+        _warn(f"note: {note}")
+    if scored.unreadable:
+        result["unreadable"] = scored.unreadable.cells
+    if watch is not None:
+        result["drift"] = [asdict(one) | {"p_value": one.p_value, "effect": one.effect} for one in watch.drifts]
+    return result
+
+
+def _warn(text: str) -> None:
+    print(harmless(f"centrality: {text}"), file=sys.stderr, flush=True)

@@ -1,0 +1,340 @@
+"""What the page shows of rows: columns, items, keys."""
+
+import hashlib
+import io
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality._internal.checks import InputError, InputTypeError, optional
+from centrality.tables.binary import IMAGE_SUFFIXES
+from centrality.tables.columns import is_number
+
+MOST_LEVELS = 200  # a column of text with more different values than this is text, not a category
+LEVEL_COLOURS = 10  # so many the page has for levels; all others share one more
+LONGEST_TEXT = 400  # characters of a text that the page gets to see
+LOOKED_AT = 1000  # numbers of a column, to know soon that it has fractions
+EXACT_IN_FLOAT32 = 2**24  # integers beyond it do not fit float32
+
+Values: TypeAlias = NDArray[np.float32 | np.float64 | np.uint8]
+ArrowArray: TypeAlias = pa.Array | pa.ChunkedArray
+
+
+@dataclass(frozen=True)
+class Column:
+    """Hold one column: `kind` is number, date (milliseconds since 1970), category or text."""
+
+    name: str
+    kind: Literal["number", "date", "category", "text"]
+    values: Values  # numbers and dates with NaN for gaps; codes into `levels`, 0 for gaps
+    levels: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def columns_of(table: pa.Table, most: int) -> list[Column]:
+    """Return the first `most` columns of the table as plain values."""
+    return [column_of(name, table[name]) for name in table.column_names[:most]]
+
+
+def column_of(name: str, values: ArrowArray) -> Column:
+    """Return an Arrow array as a column of the most specific kind that fits."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return column_of(name, values.dictionary_decode())
+    if pa.types.is_temporal(kind) and not pa.types.is_time(kind) and not pa.types.is_duration(kind):
+        moments = values.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+        return Column(name, "date", _with_gaps(moments))
+    if is_number(kind) and not pa.types.is_boolean(kind):
+        return Column(name, "number", _numbers(values))
+    return _category_or_text(name, values)
+
+
+def _numbers(values: pa.Array) -> Values:
+    """Return the numbers, as float32 if that is exact (short whole numbers, float32 data), else as float64."""
+    plain = _with_gaps(values)
+    whole = all(_are_short_and_whole(some) for some in (plain[:LOOKED_AT], plain))  # most have a fraction soon
+    single = pa.types.is_float32(values.type) or pa.types.is_float16(values.type)
+    return plain.astype(np.float32) if whole or single else plain
+
+
+def _are_short_and_whole(values: NDArray[np.float64]) -> bool:
+    """Say whether all numbers but gaps are whole and fit float32."""
+    return bool((np.isnan(values) | ((np.abs(values) <= EXACT_IN_FLOAT32) & (values == np.floor(values)))).all())
+
+
+def _with_gaps(values: pa.Array) -> NDArray[np.float64]:
+    """Return the values as floats, NaN where one is missing."""
+    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _category_or_text(name: str, values: pa.Array) -> Column:
+    """Return the values as a category if they have few distinct values, else as texts."""
+    if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
+        values = pa.array([None if v is None else str(v) for v in values.to_pylist()], pa.string())
+    coded = pc.dictionary_encode(values)
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    levels = coded.dictionary.to_pylist()
+    if len(levels) <= min(MOST_LEVELS, max(2, len(values) // 2)):
+        order = _in_order(levels, coded.indices)
+        new_codes = np.empty(len(levels) + 1, dtype=np.uint8)
+        new_codes[0] = 0  # a gap
+        new_codes[1 + order] = np.arange(1, len(levels) + 1)
+        codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False) + 1
+        return Column(name, "category", new_codes[codes], levels=tuple(shortened(levels[k]) for k in order))
+    texts = tuple("" if text is None else shortened(text) for text in values.to_pylist())
+    return Column(name, "text", np.empty(0), texts=texts)
+
+
+def _in_order(levels: list[str], codes: pa.Array) -> NDArray[np.intp]:
+    """Sort the levels alphabetically, or by frequency if there are more of them than colours."""
+    if len(levels) > LEVEL_COLOURS:
+        counts = np.bincount(codes.drop_null().to_numpy(), minlength=len(levels))
+        return np.asarray(np.lexsort([np.array(levels, dtype=object), -counts]))
+    return np.array(sorted(range(len(levels)), key=levels.__getitem__), dtype=np.intp)
+
+
+def shortened(text: str) -> str:
+    """Return the text on one line, cut where the page would not show more."""
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+THUMBNAIL_SIDE = 96  # pixels, at most
+FULL_SIDE = 2000  # pixels of a picture in full: more than a screen shows
+CURVE_POINTS = 64
+_File = TypeVar("_File", bytes, str)
+ITEM_KINDS = "images (paths, PIL images or arrays), texts, series (one array a row), or a table"
+
+
+@dataclass(frozen=True)
+class Items:
+    """Hold what each row is shown as: `kind` is picture, text, series, or "" where a row has only columns."""
+
+    kind: str = ""
+    texts: tuple[str, ...] = ()
+    curves: NDArray[np.uint8] | None = None  # (n, CURVE_POINTS), each between its own smallest and largest value
+    picture: Callable[[int], bytes] | None = None  # a PNG or JPEG file by row number
+    full: Callable[[int], bytes] | None = None  # the same, as large as it is
+    whole: Callable[[int], str] | None = None  # a text that was not cut
+    column: str = "item"  # what the texts are called
+    shape: tuple[int, int] | None = None  # height and width of grey pictures, or 1 and the length of series
+
+    def take(self, rows: NDArray[np.intp]) -> "Items":
+        """Return the items of these rows, in this order."""
+
+        def of_these(of_all: Callable[[int], _File] | None) -> Callable[[int], _File] | None:
+            return None if of_all is None else lambda i: of_all(int(rows[i]))
+
+        return replace(
+            self,
+            texts=tuple(self.texts[i] for i in rows) if self.texts else (),
+            curves=None if self.curves is None else self.curves[rows],
+            picture=of_these(self.picture),
+            full=of_these(self.full),
+            whole=of_these(self.whole),
+        )
+
+
+def items_of(given: Collection[object], n: int) -> Items:
+    """Return the items of the n rows in `given`: pictures, texts or series."""
+    if len(given) != n:
+        raise InputError(f"items must hold one thing for each of the {n:,} rows, got {len(given):,}.")
+    if isinstance(given, pa.Array | pa.ChunkedArray):
+        given = given.to_pylist()
+    if isinstance(given, np.ndarray) and given.dtype != object:
+        return _items_of_array(given)
+    items = list(given)
+    first = next((item for item in items if item is not None), None)
+    if isinstance(first, str) and not _is_image(first):
+        texts = tuple(shortened(str(item)) for item in items)
+        return Items("text", texts=texts, whole=lambda row: str(items[row]))
+    if isinstance(first, str | Path | bytes) or hasattr(first, "thumbnail"):
+        return _pictures(items)
+    if isinstance(first, np.ndarray | Sequence) and np.ndim(first) == 1:
+        return Items("series", curves=np.stack([curve(np.asarray(item, dtype=float)) for item in items]))
+    if isinstance(first, np.ndarray) and first.ndim in (2, 3):
+        return _pictures(items)
+    raise InputTypeError(f"items must be {ITEM_KINDS}; got a list of {type(first).__name__}.")
+
+
+def _pictures(items: list[Any]) -> Items:
+    return Items(
+        "picture", picture=lambda row: thumbnail(items[row]), full=lambda row: thumbnail(items[row], FULL_SIDE)
+    )
+
+
+def _items_of_array(given: NDArray[Any]) -> Items:
+    if given.ndim == 2:
+        curves = np.stack([curve(row) for row in given.astype(float)])
+        return Items("series", curves=curves, shape=(1, given.shape[1]))
+    if given.ndim in (3, 4):
+        height, width, *channels = given.shape[1:]
+        low, high = float(np.nanmin(given)), float(np.nanmax(given))  # over all pictures, so that they can be compared
+        small, full = (partial(_thumbnail_between, given, low, high, side) for side in (THUMBNAIL_SIDE, FULL_SIDE))
+        return Items("picture", picture=small, full=full, shape=(height, width) if channels in ([], [1]) else None)
+    raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {given.shape}.")
+
+
+def _thumbnail_between(pictures: NDArray[Any], low: float, high: float, side: int, row: int) -> bytes:
+    """Return a picture of one of these items, with this darkest and lightest value."""
+    return thumbnail(_grey_levels(pictures[row], low, high), side)
+
+
+def _is_image(name: str) -> bool:
+    return name.lower().endswith(IMAGE_SUFFIXES) and Path(name).is_file()
+
+
+def thumbnail(item: object, side: int = THUMBNAIL_SIDE) -> bytes:
+    """Return a picture of the item, no side longer than this, as the bytes of a file: PNG if it is tiny, else JPEG."""
+    image = optional("PIL.Image", "explore")
+    if isinstance(item, np.ndarray):
+        opened = image.fromarray(_grey_levels(np.squeeze(item)))
+    else:
+        opened = (
+            image.open(io.BytesIO(item) if isinstance(item, bytes) else item) if not hasattr(item, "save") else item
+        )
+    opened = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
+    opened.thumbnail((side, side))
+    file = io.BytesIO()
+    if opened.width * opened.height <= 32 * 32:
+        opened.save(file, "PNG", optimize=True)
+    else:
+        opened.save(file, "JPEG", quality=80)
+    return file.getvalue()
+
+
+def _grey_levels(values: NDArray[Any], low: float | None = None, high: float | None = None) -> NDArray[np.uint8]:
+    """Return bytes as they are; rescale other numbers so that their lowest is 0 and their highest 255."""
+    if values.dtype == np.uint8:
+        return values
+    low = float(np.nanmin(values)) if low is None else low
+    high = float(np.nanmax(values)) if high is None else high
+    return np.asarray(np.nan_to_num((values - low) * (255 / (high - low or 1.0))).round(), dtype=np.uint8)
+
+
+def curve(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return a series as CURVE_POINTS heights from 0 to 255; gaps are interpolated."""
+    known = np.isfinite(values)
+    if not known.any():
+        return np.full(CURVE_POINTS, 128, dtype=np.uint8)
+    at = np.linspace(0, len(values) - 1, CURVE_POINTS)
+    heights = np.interp(at, np.flatnonzero(known), values[known])
+    low, high = heights.min(), heights.max()
+    scaled = (heights - low) * (255 / (high - low)) if high > low else np.full(CURVE_POINTS, 128.0)
+    return np.asarray(scaled.round(), dtype=np.uint8)
+
+
+LETTERS = b"abcdefghijklmnopqrstuvwxyz234567"
+BETWEEN, GAP = "\x1f", "\x00"  # what stands between two cells, and for none
+
+
+def row_keys(table: pa.Table, column: str | None = None) -> tuple[str, ...]:
+    """Return a key for each row: its cell in a column that tells all rows apart, else a fingerprint of all its cells.
+
+    Rows whose cells are all equal are told apart by their order: the second one's key ends in "-2".
+
+    >>> import pyarrow as pa
+    >>> row_keys(pa.table({"id": [7, 9], "size": [1.5, 2.5]}), "id")
+    ('7', '9')
+    """
+    if column is None:
+        return fingerprints(_joined_cells(table))
+    cells = cell_texts(tables.select(table, [column])[column]).to_pylist()
+    first: dict[str, int] = {}
+    for row, cell in enumerate(cells):
+        if not cell:
+            raise InputError(f"A key needs a value in each row, but {column!r} has none in row {row:,}. {_INSTEAD}")
+        if (before := first.setdefault(cell, row)) != row:
+            raise InputError(
+                f"A key is another in each row, but {column!r} has {cell!r} in rows {before:,} and {row:,}. {_INSTEAD}"
+            )
+    return tuple(cells)
+
+
+_INSTEAD = "Name another column, or none: rows are then known by all their cells."
+
+
+class LazyKeys(Sequence[str]):
+    """Holds keys that are made when the first of them is asked for: those of a million rows take seconds."""
+
+    def __init__(self, count: int, make: Callable[[], tuple[str, ...]]) -> None:
+        self._count, self._make, self._made = count, make, None
+        self._lock = Lock()
+
+    _made: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+        return self._made[row]
+
+
+def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
+    """Return a text of twelve letters and digits for each row's bytes; repeats get a number at the end."""
+    digests = b"".join([hashlib.blake2b(row, digest_size=10).digest() for row in rows])
+    first_eight = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 10)[:, :8].tobytes()
+    keys: list[str] = _in_base_32(first_eight).tolist()
+    if len(set(keys)) == len(keys):
+        return tuple(keys)
+    seen: Counter[str] = Counter()
+    for k, text in enumerate(keys):
+        seen[text] += 1
+        keys[k] = text if seen[text] == 1 else f"{text}-{seen[text]}"
+    return tuple(keys)
+
+
+def _in_base_32(eight_bytes: bytes) -> NDArray[np.str_]:
+    """Return the first sixty bits of each eight bytes as twelve letters and digits, as `base64.b32encode` does."""
+    bits = np.frombuffer(eight_bytes, dtype=">u8").astype(np.uint64)
+    places = np.arange(59, 0, -5, dtype=np.uint64)
+    letters = np.frombuffer(LETTERS, dtype=np.uint8)[((bits[:, None] >> places) & np.uint64(31)).astype(np.intp)]
+    return letters.view("S12")[:, 0].astype(str)
+
+
+def _joined_cells(table: pa.Table) -> Iterable[bytes]:
+    """Return the cells of each row as one text; the order of the columns does not matter."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # Arrow lets others compute meanwhile
+        columns = list(threads.map(lambda name: cell_texts(_one_unit(table[name])), sorted(table.column_names)))
+    between = pa.scalar(BETWEEN, pa.large_string())
+    joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=GAP)
+    return cast("list[bytes]", joined.cast(pa.large_binary()).to_pylist())
+
+
+def _one_unit(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert moments to microseconds, so that their texts do not depend on the unit of the file format."""
+    kind = column.type
+    return column.cast(pa.timestamp("us", kind.tz), safe=False) if pa.types.is_timestamp(kind) else column
+
+
+def cell_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return cells as texts; missing ones stay missing."""
+    if pa.types.is_dictionary(column.type):
+        return cell_texts(column.cast(column.type.value_type))
+    try:
+        return column.cast(pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records, bytes that are no text
+        return pa.chunked_array(
+            [[None if cell is None else str(cell) for cell in column.to_pylist()]], pa.large_string()
+        )

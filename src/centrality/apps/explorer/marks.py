@@ -1,0 +1,304 @@
+"""Keep readers' marks (outlier, fine or later), tags and notes of rows in a CSV file that several readers can share.
+
+A line holds the row's key, its number when it was last seen, mark, tags, note, who said the last of it and when, and a
+version: it counts the changes of the file, and each line has that of its last one. A mark that was taken back keeps its
+line, empty. An exported page holds marks as well; they are read from it like from a file.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError
+from centrality._internal.files import require_place, write_atomically
+from centrality.apps.explorer.header import Change, Mark
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there, two explorers should have a file each
+    fcntl = None  # type: ignore[assignment]
+HAS_LOCKS = fcntl is not None
+
+MARKS = ("outlier", "fine", "later")
+SAID = ("mark", "tags", "note", "by", "was")  # parts of a change
+NOTHING = {"key": "", "mark": "", "tags": "", "note": "", "by": "", "at": "", "version": "0"}
+COLUMNS = ("key", "row", "mark", "tags", "note", "by", "at", "version")
+IN_PAGE = re.compile(r'<script type="application/json" id="centrality-marks">(.*?)</script>', re.DOTALL)
+FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would compute
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+Line: TypeAlias = dict[str, str]  # of the file, with whatever columns people have added
+
+
+class MarksFile:
+    """Merges changes into a file of marks; several pages and several processes may do so at the same time.
+
+    Each change is read, merged and written while the file is locked, and nothing is remembered in between. Without a
+    path, marks are kept as long as this object is.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._lines: list[Line] = []
+        self._lock = threading.Lock()
+        self.marks()  # errors in the file are raised now
+
+    def marks(self) -> list[Mark]:
+        """Return all marks and notes, of rows that are shown or not; those taken back are left out."""
+        return _saying(map(_as_mark, self._read()))
+
+    def take(self, *changes: Change) -> list[Mark]:
+        """Merge these changes and return the resulting marks, also those that are empty now."""
+        with self._lock, nullcontext() if self.path is None else _alone_with(self.path):
+            lines = self._read()
+            version = max((int(line["version"]) for line in lines), default=0)
+            places = _Places(lines)
+            changed = []
+            for change in changes:
+                line = places.line_of(change)
+                if _merge(change, line):
+                    version += 1
+                    line |= {"version": str(version), "by": change.get("by", ""), "at": _now()}
+                changed.append(_as_mark(line))
+            if self.path is None:
+                self._lines = lines
+            else:
+                _write(lines, self.path)
+        return changed
+
+    def _read(self) -> list[Line]:
+        return self._lines if self.path is None else _lines(self.path)
+
+
+class _Places:
+    """Finds the line of a change: the one with its key, or a line without a key for its row; else a new one."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self._lines = lines
+        self._by_key = {line["key"]: line for line in reversed(lines) if line["key"]}
+        self._by_row = {line["row"]: line for line in reversed(lines) if not line["key"]}
+
+    def line_of(self, change: Change) -> Line:
+        key, row = change["key"], str(change["row"])
+        found = self._by_key.get(key) if key else None
+        found = found or self._by_row.get(row)
+        if found is None:
+            found = {**NOTHING, "row": row}
+            self._lines.append(found)
+        if key:
+            self._by_row.pop(found["row"], None)
+        found["key"], found["row"] = key, row
+        (self._by_key if key else self._by_row)[key or row] = found
+        return found
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _merge(change: Change, line: Line) -> bool:
+    """Apply a change to its line and return whether the line changed.
+
+    The newest mark counts. Of two notes that were written at the same time both are kept, one after the other.
+    """
+    before = dict(line)
+    line["mark"] = change.get("mark", line["mark"])
+    line["tags"] = tidy_tags(change.get("tags", line["tags"]))
+    note, held = change.get("note", line["note"]), line["note"]
+    if note and held not in (note, change.get("was", held)):
+        note = held if note in held else note if held in note else f"{held} | {note}"
+    line["note"] = note
+    return line != before
+
+
+def tidy_tags(text: str) -> str:
+    """Return the distinct tags in alphabetical order, with semicolons between them.
+
+    >>> tidy_tags("typo;  unit ; typo")
+    'typo; unit'
+    """
+    return "; ".join(sorted({name for part in text.split(";") if (name := " ".join(part.split()))}))
+
+
+def checked(given: object) -> list[Change]:
+    """Return the changes that a page sent; raise if one is not valid, or if they are no list."""
+    if not isinstance(given, list):
+        raise InputError(f"A list of marks was wanted, got {str(given)[:100]!r}.")
+    return [_checked_change(one) for one in given]
+
+
+def _checked_change(given: object) -> Change:
+    one = given if isinstance(given, dict) else {}
+    key, row = one.get("key"), one.get("row")
+    texts = all(isinstance(one.get(name, ""), str) for name in SAID)
+    if (
+        not isinstance(key, str)
+        or type(row) is not int
+        or row < 0
+        or one.get("mark", "") not in ("", *MARKS)
+        or not texts
+    ):
+        raise InputError(
+            f"A mark has a key, a row, one of {', '.join(MARKS)}, tags and a note; got {str(given)[:100]!r}."
+        )
+    return cast("Change", {name: one[name] for name in ("key", "row", *SAID) if name in one})
+
+
+def read(path: str | os.PathLike[str]) -> list[Mark]:
+    """Read marks from a CSV file, as the page saves it, as the server keeps it, or of row and mark alone.
+
+    A page that was saved with marks in it is read, too.
+    """
+    return from_bytes(Path(path).read_bytes(), str(path)) if Path(path).exists() else []
+
+
+def from_bytes(data: bytes, name: str) -> list[Mark]:
+    """Return the marks in the bytes of a CSV file, or of a page that holds some; `name` is for the message."""
+    text = _text(data)
+    if text[:500].lstrip().lower().startswith("<!doctype html"):
+        return _saying(_in_page(text, name))
+    return _saying(map(_as_mark, _lines_of(text, name)))
+
+
+def as_changes(marks: Sequence[Mark]) -> list[Change]:
+    """Return marks as changes that only add to existing marks: no mark is removed, and both notes are kept."""
+    said = ({name: cell for name, cell in mark.items() if name in SAID and cell} for mark in marks)
+    places = ({"key": mark["key"], "row": mark["row"], "was": ""} for mark in marks)
+    return [cast("Change", {**place, **says}) for place, says in zip(places, said, strict=True)]
+
+
+def in_page(marks: Sequence[Mark]) -> str:
+    """Return marks in the form in which a page holds them."""
+    held = json.dumps(list(marks)).replace("<", "\\u003c")
+    return f'<script type="application/json" id="centrality-marks">{held}</script>\n'
+
+
+def _in_page(text: str, name: str) -> list[Mark]:
+    found = IN_PAGE.search(text)
+    try:
+        given = json.loads(found.group(1)) if found else []
+        return [_as_mark(_checked_line({**one, "row": str(one["row"]), "version": "0"}, name)) for one in given]
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{name} holds no marks that can be read: {error}") from None
+
+
+def _saying(marks: Iterable[Mark]) -> list[Mark]:
+    """Return the marks that are not empty."""
+    return [mark for mark in marks if mark["mark"] or mark["note"] or mark["tags"]]
+
+
+def rows_marked(
+    mark: str, marks: Iterable[Mark] | str | os.PathLike[str], keys: Sequence[str] = ()
+) -> NDArray[np.int64]:
+    """Return the numbers of the rows that were given this mark, (k,), of marks or of a file of them.
+
+    keys : those of the rows of your data, from `row_keys`. Rows are found by them wherever they stand now; without
+        keys, where they stood when they were marked.
+
+    >>> said = {"tags": "", "note": "", "by": "Ann", "at": "2026-01-31 09:30:00", "version": 1}
+    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", **said}])
+    array([7])
+    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", **said}], keys=["a", "b"])
+    array([1])
+    """
+    if mark not in MARKS:
+        raise InputError(f"mark must be one of {', '.join(MARKS)}, got {mark!r}.")
+    known = read(marks) if isinstance(marks, str | os.PathLike) else marks
+    marked = [one for one in known if one["mark"] == mark]
+    place = {key: row for row, key in enumerate(keys)}
+    rows = [place.get(one["key"], -1) if keys and one["key"] else one["row"] for one in marked]
+    return np.array(sorted(row for row in rows if row >= 0), dtype=np.int64)
+
+
+@contextmanager
+def _alone_with(path: Path) -> Iterator[None]:
+    """Lock the file, and create it if needed. Writing replaces the file, so lock again if it was replaced meanwhile."""
+    target = require_place(path)
+    while HAS_LOCKS:
+        handle = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if target.exists() and os.path.samestat(os.fstat(handle), target.stat()):
+                yield
+                return
+        finally:
+            os.close(handle)
+    yield
+
+
+def _write(lines: list[Line], path: Path) -> None:
+    """Write the lines as a table that people can read and spreadsheets can open, completely or not at all."""
+    names = [*COLUMNS, *dict.fromkeys(name for line in lines for name in line if name not in COLUMNS)]
+    with write_atomically(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, names, restval="")
+        table.writeheader()
+        table.writerows({name: _quoted(cell) for name, cell in line.items()} for line in lines)
+
+
+def _lines(path: Path) -> list[Line]:
+    """Return the lines of a file of marks; an empty list if there is no file, or it is empty."""
+    return _lines_of(_text(path.read_bytes()), str(path)) if path.exists() else []
+
+
+def _lines_of(text: str, path: str) -> list[Line]:
+    if not text.strip():
+        return []
+    first = text.splitlines()[0]
+    separator = max(",;\t", key=first.count)  # as spreadsheets of different countries write it
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a note may be long
+    try:
+        table = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        if not ({"row", "mark"} <= set(names := table.fieldnames or ()) and len(set(names)) == len(names)):
+            raise InputError(f"{path} holds no marks: columns row, mark and note were wanted, got {first[:60]!r}.")
+        return [_checked_line(line, f"{path}, line {table.line_num}") for line in table]
+    except csv.Error as error:
+        raise InputError(f"{path} holds no marks: it is no CSV file ({error}).") from None
+
+
+def _text(data: bytes) -> str:
+    """Decode the bytes: UTF-8 with or without a byte order mark, UTF-16 with one, else the encoding of Windows."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _checked_line(given: dict[str, str | None], where: str) -> Line:
+    """Return a line with all of our columns; raise if it is not a mark."""
+    if None in given or None in given.values():
+        raise InputError(f"{where}: as many fields were wanted as there are columns.")
+    line = NOTHING | {name: _unquoted(cell or "") for name, cell in given.items()}
+    line["mark"] = line["mark"].strip().lower()
+    if not (line["row"].isascii() and line["row"].isdecimal()):
+        raise InputError(f"{where}: a row was wanted by its number, got {line['row'][:60]!r}.")
+    if line["mark"] not in ("", *MARKS):
+        raise InputError(f"{where}: one of {', '.join(MARKS)} was wanted, or nothing, got {line['mark'][:60]!r}.")
+    line["version"] = line["version"] if line["version"].isascii() and line["version"].isdecimal() else "0"
+    return line
+
+
+def _as_mark(line: Line) -> Mark:
+    said = {name: line[name] for name in ("key", "mark", "tags", "note", "by", "at")}
+    return cast("Mark", {**said, "row": int(line["row"]), "version": int(line["version"])})
+
+
+def _quoted(cell: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay as they are."""
+    return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell

@@ -1,0 +1,345 @@
+"""Pack a view as bytes for the page.
+
+The mark, then gzip of: the length of a JSON header (4 bytes, little-endian), the header, and the arrays it points into.
+Positions are fixed-point numbers of 24 bits, stored byte by byte (all high bytes first): gzip can shorten that, and its
+checksum finds damage. Units are float64, so that ranks are Python's; of very many rows in a file, the first bytes of
+float32: there the page calls ranks "about".
+"""
+
+import base64
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.apps.explorer.content import Column, LazyKeys
+from centrality.apps.explorer.header import (
+    Axes,
+    BetterMap,
+    CategoryColumn,
+    Element,
+    EmbeddedAnswers,
+    EmbeddedPictures,
+    Header,
+    Mixing,
+    NoItems,
+    NumberColumn,
+    PictureItems,
+    SeriesItems,
+    StoredArray,
+    TextColumn,
+    TextItems,
+    Texts,
+    Why,
+)
+from centrality.apps.explorer.questions import exact_cells, pair, reasons_why
+from centrality.apps.explorer.session import RANKED_AT
+from centrality.apps.explorer.view import View
+from centrality.network.calibration import ALLOWANCE
+from centrality.network.calibration import Mixing as HeadsMixing
+
+PART = 1 << 20  # bytes that are compressed together
+PROBE, WORTH_IT = 1 << 14, 0.9  # bytes of a part that are tried, and the share of them that may be left
+HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # of a gzip file without a name or a time
+RAW = -zlib.MAX_WBITS  # deflate without a head of its own
+LAST_BLOCK = b"\x03\x00"  # an empty one, which ends the file
+
+
+def gzipped_soon(data: bytes) -> bytes:
+    """Return the data as one gzip file.
+
+    >>> import gzip
+    >>> gzip.decompress(gzipped_soon(b"three words here")) == b"three words here"
+    True
+    """
+    whole = memoryview(data)
+    parts = [whole[at : at + PART] for at in range(0, len(data), PART)]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # zlib lets others compute meanwhile
+        made = list(threads.map(_deflated, parts))
+    tail = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
+    return b"".join([HEAD, *made, LAST_BLOCK, tail])
+
+
+def _deflated(part: memoryview) -> bytes:
+    """Return blocks of a deflate stream that do not depend on earlier ones; incompressible data is stored as it is."""
+    shrinks = len(zlib.compress(part[:PROBE], 1)) < WORTH_IT * len(part[:PROBE])
+    packer = zlib.compressobj(1 if shrinks else 0, zlib.DEFLATED, RAW)
+    return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
+
+
+MARK = b"CNTRLTY1"
+POSITION_BITS = 24  # as exact as float32
+COARSE_BEYOND, COARSE_BITS = 500_000, 19  # of more points, fewer bits keep a file small; it shows at a zoom of 500
+FARTHEST_UNIT = 1e38  # fits float32, which graphics cards have
+COARSE_UNIT_BYTES = 3  # of each of the two units of more points: scores are then off by 5e-6
+USUAL = (0.01, 0.99)  # quantiles between which rows lie as usual
+SQUEEZED = 3.0  # times the usual range: from there on rows are far
+MARGIN = 1.25  # of the map around the usual range
+FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
+MOST_PICTURES = 3000  # thumbnails in an exported file
+MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
+MOST_COMPARED, FEWEST_NEAR = 10**8, 100  # pairs of rows that a file's neighbours are found among; rows that have some
+MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
+HEAT_BYTES = 500_000  # in an exported file
+DIGITS, HEAT_DIGITS = 7, 5  # of numbers in its answers: scores are right to a millionth, colours to a step
+
+
+class Buffers:
+    """Collects arrays one after the other, each aligned to eight bytes."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes | memoryview] = []
+        self.size = 0
+
+    def add(self, values: NDArray[np.generic]) -> StoredArray:
+        """Append the array and return its position, in the form of the header."""
+        data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+        element = cast("Element", str(data.dtype.newbyteorder("=")))
+        stored = StoredArray(at=self.size, length=int(data.size), type=element)
+        padding = -data.nbytes % 8
+        self.parts += [data.reshape(-1).view(np.uint8).data, bytes(padding)]
+        self.size += data.nbytes + padding
+        return stored
+
+
+def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
+    """Return the bytes of a view, with pictures and reasons in them where the page cannot ask for these later."""
+    buffers = Buffers()
+    cells = exact_cells(view, in_file=reasons)
+    axes, points = _placed(view.points, view.axes, own_scales=view.own_scales)
+    header: Header = {
+        "title": view.title,
+        "n": len(view),
+        "t": view.t,
+        "mixing": _mixing(view.mixing),
+        "axes": axes,
+        "points": buffers.add(points),
+        "units": _units(view.units, buffers, small=reasons),
+        "columns": [_column(column, buffers) for column in view.columns],
+        "items": _items(view, buffers, pictures=pictures),
+        "features": list(view.features),
+    }
+    if cells:
+        header["cells"] = {column.name: _texts(column.texts, buffers) for column in cells}
+    _set_optional_fields(view, header, buffers, in_file=reasons)
+    if not reasons:
+        _tell_what_can_be_asked(view, header)
+    text = json.dumps(header, allow_nan=False).encode()
+    text += b" " * (-(4 + len(text)) % 8)
+    body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
+    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
+
+
+def _set_optional_fields(view: View, header: Header, buffers: Buffers, *, in_file: bool) -> None:
+    """Set the header's fields that a view without such things leaves out."""
+    if view.colour:
+        header["colour"] = view.colour
+    if view.given:
+        header["given"] = list(view.given)
+    if (view.rows != np.arange(len(view))).any():
+        header["rows"] = buffers.add(view.rows.astype(np.uint32))
+    if view.inliers is not None:
+        units = buffers.add(view.inliers.T)
+        header["inliers"] = {"units": units, "contamination": view.contamination}
+    if view.guilty:
+        header["guilty"] = list(view.guilty)
+    if view.reasons is not None or view.neighbours is not None:
+        header["why"] = _answers_why(view, buffers) if in_file else "ask"
+    if view.against is not None:
+        header["against"] = {
+            "name": view.against.name,
+            "mixing": _mixing(view.against.mixing),
+            "units": _units(view.against.units, buffers, small=in_file),
+        }
+    if view.keys and (not in_file or len(view) <= MOST_KEYS):
+        late = isinstance(view.keys, LazyKeys) and not in_file
+        header["keys"] = "ask" if late else _texts(view.keys, buffers)
+
+
+def keys(view: View) -> bytes:
+    """Return the keys of all rows, for a page that asks for them after its first picture: where each ends, then all."""
+    buffers = Buffers()
+    _texts(view.keys, buffers)
+    return b"".join(buffers.parts)
+
+
+def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap:
+    """Return another map of the same rows, which replaces the first."""
+    axes, planes = _placed(points, names, own_scales=False)
+    return {"share": 1.0, "trouble": "", "axes": axes, "points": base64.b64encode(planes.tobytes()).decode()}
+
+
+def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: bool) -> tuple[Axes, NDArray[np.uint8]]:
+    """Return the description of the map, and the rows' positions on it in planes of bytes."""
+    center, half, reach = _extent(points, own_scales=own_scales)
+    axes: Axes = {"names": names, "center": pair(center), "half": pair(half), "reach": pair(reach)}
+    return axes, _planes(_fixed_point(points, center, half * reach), 3)
+
+
+def _tell_what_can_be_asked(view: View, header: Header) -> None:
+    """Set the header's fields that say which questions a host with the model can answer."""
+    if view.live is not None:
+        header["what_if"] = list(view.live.columns)
+        header["way"] = view.live.has_way
+        header["words"] = view.live.has_words
+    if view.again is not None:
+        header["may_be_given"] = list(view.may_be_given)
+    header["later"] = view.later is not None
+    header["jobs"] = view.jobs is not None
+    header["whole"] = view.items.full is not None or view.whole_texts is not None
+
+
+def _mixing(mixing: HeadsMixing) -> Mixing:
+    return {"local_weight": mixing.local_weight, "room": ALLOWANCE if mixing.veto else None}
+
+
+def _extent(
+    points: NDArray[np.float64], *, own_scales: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the middle of the map, half its width and height, and how many halves away the farthest rows lie.
+
+    Both axes share a scale unless each has its own unit. A few rows far from all others would squeeze these into a dot:
+    then the map is a little wider than the range from the 1st to the 99th percentile.
+    """
+    low, high = points.min(0), points.max(0)
+    usual_low, usual_high = np.quantile(points, USUAL, axis=0)
+    half, usual = (high - low) / 2, (usual_high - usual_low) / 2
+    if not own_scales:
+        half, usual = np.full(2, half.max()), np.full(2, usual.max())
+    middle = (usual_low + usual_high) / 2
+    farthest = np.maximum(high - middle, middle - low)
+    farthest = farthest if own_scales else np.full(2, farthest.max())
+    squeezed = (usual > 0) & (farthest > SQUEEZED * usual)
+    center = np.where(squeezed, middle, (low + high) / 2)
+    half = np.where(squeezed, MARGIN * usual, np.where(half > 0, half, 1.0))
+    reach = np.where(squeezed, np.minimum(farthest / half, FARTHEST), 1.0)
+    return center, half, reach
+
+
+def _fixed_point(
+    points: NDArray[np.float64], center: NDArray[np.float64], half: NDArray[np.float64]
+) -> NDArray[np.uint32]:  # (2, n)
+    """Return positions as integers: 0 is the lowest position that rows can have, 2**24 - 1 the highest."""
+    bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
+    steps = ((points - center) / half * 0.5 + 0.5).clip(0, 1) * (2**bits - 1)
+    return np.asarray(steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T
+
+
+def _units(units: NDArray[np.float64], buffers: Buffers, *, small: bool) -> StoredArray:  # (n, 2)
+    """Store all global units, then all local ones; of very many rows in a file, the first bytes of float32."""
+    lines = np.ascontiguousarray(units.T.clip(-FARTHEST_UNIT, FARTHEST_UNIT))  # (2, n)
+    if not small or len(units) <= COARSE_BEYOND:
+        return buffers.add(lines)
+    rounded = (lines.astype(np.float32).view(np.uint32) + np.uint32(128)) >> np.uint32(8)  # in size, whatever the sign
+    return buffers.add(_planes(rounded, COARSE_UNIT_BYTES))
+
+
+def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
+    """Return the high bytes of all numbers of a line, then the next lower ones, then those of the next line."""
+    return np.stack([(line >> (8 * k)) & 255 for line in numbers for k in reversed(range(count))]).astype(np.uint8)
+
+
+def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | NumberColumn:
+    if column.kind == "text":
+        return TextColumn(name=column.name, kind="text", **_texts(column.texts, buffers))
+    values = buffers.add(column.values)
+    if column.kind == "category":
+        return CategoryColumn(name=column.name, kind="category", levels=list(column.levels), values=values)
+    return NumberColumn(name=column.name, kind=column.kind, values=values)
+
+
+def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
+    """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
+    whole = "".join(texts)
+    counted = len if whole.isascii() else _length_in_javascript
+    ends = np.cumsum(np.fromiter(map(counted, texts), np.uint32, len(texts)), dtype=np.uint32)
+    joined = np.frombuffer(whole.encode("utf-8", "replace"), dtype=np.uint8)
+    return {"ends": buffers.add(ends), "text": buffers.add(joined)}
+
+
+def _length_in_javascript(text: str) -> int:
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:
+    items = view.items
+    if items.kind == "text":
+        return TextItems(kind="text", column=items.column)
+    if items.kind == "series" and items.curves is not None:
+        return SeriesItems(kind="series", curves=buffers.add(items.curves))
+    if items.kind != "picture" or items.picture is None:
+        return NoItems(kind="")
+    if not pictures:
+        return PictureItems(kind="picture")
+    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES)]
+    rows = np.array([row for row, file in found if file is not None], dtype=np.uint32)
+    files = [file for _, file in found if file is not None]
+    ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
+    embedded: EmbeddedPictures = {
+        "rows": buffers.add(rows),
+        "ends": buffers.add(ends),
+        "files": buffers.add(np.frombuffer(b"".join(files), dtype=np.uint8)),
+    }
+    return PictureItems(kind="picture", embedded=embedded)
+
+
+def noteworthy_rows(view: View, most: int) -> NDArray[np.intp]:
+    """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
+
+    The others are evenly spaced.
+    """
+    n = len(view)
+    if n <= most:
+        return np.arange(n)
+    each = max(1, most // (4 * (len(RANKED_AT) + 1)))
+    ranked = [np.argsort(view.mixing.mixed(view.units, t)) for t in RANKED_AT]
+    ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
+    ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:each], order[::-1][:each])]
+    chosen = np.unique(np.concatenate(ends))
+    spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
+    every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
+    return np.sort(np.concatenate([chosen, spaced[::every]])[:most])
+
+
+def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | None:
+    """Return the file of a row's picture, or None if it is missing or cannot be read."""
+    picture = view.items.full if full and view.items.full is not None else view.items.picture
+    try:
+        return None if picture is None else picture(row)
+    except (OSError, SyntaxError, ValueError):  # as Pillow tells of damaged files
+        return None
+
+
+def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
+    """Store why the rows that a reader is most likely to ask about score as they do, and what lies near them.
+
+    Pixels or moments are painted, and near rows are told, of as many as a file has room and its maker time for.
+    """
+    height, width = view.heat_shape or (0, 0)
+    painted = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
+    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED), painted)
+    answers: dict[int, Why] = {}
+    for rows, is_painted in ((painted, True), (others, False)):
+        if len(rows):
+            answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
+    if view.neighbours is not None:
+        compared = noteworthy_rows(view, max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view))))
+        for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
+            answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
+    told = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
+    return {"rows": buffers.add(np.array(sorted(answers), dtype=np.uint32)), "answers": _texts(told, buffers)}
+
+
+def _rounded(value: object, digits: int = DIGITS) -> object:
+    """Return a value with all numbers in it to so many digits, those that are painted to fewer."""
+    if isinstance(value, dict):
+        return {name: _rounded(part, HEAT_DIGITS if name == "heat" else digits) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part, digits) for part in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value

@@ -1,0 +1,206 @@
+"""Answer questions of the page about rows and selections."""
+
+import io
+from collections.abc import Callable
+from typing import NotRequired, TypedDict
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError
+from centrality.apps.explorer.content import Column, cell_texts
+from centrality.apps.explorer.header import Reason, WhatIf, Why, Words
+from centrality.apps.explorer.session import Changes, Explained, Jobs, named, rows_named
+from centrality.apps.explorer.view import View
+from centrality.network.calibration import one_t
+from centrality.tables.csv import CsvSink
+
+EXACT_IN_FLOAT64 = 2**53  # whole numbers beyond it do not fit
+MOST_TEXT = 20_000_000  # characters of a column of long texts that a page gets whole, to search in
+
+
+def selection_csv(view: View, given: object) -> str:
+    """Return the rows of {"rows": [...], "t": ...} as a CSV file, from the rows that the model was given."""
+    wanted = named(given)
+    rows, t = rows_named(wanted, "rows", len(view)), one_t(wanted.get("t"))
+    held = pa.table({}) if view.cells is None else view.cells(rows)
+    scores = {
+        "row": view.rows[rows],
+        "global": view.heads[rows, 0],
+        "local": view.heads[rows, 1],
+        score_name(view, t): view.centrality(t)[rows],
+    }
+    names = {name: name if name not in held.column_names else f"centrality {name}" for name in scores}
+    table = pa.table({names[name]: values for name, values in scores.items()})
+    for name in held.column_names:
+        table = table.append_column(name, held[name])
+    file = io.BytesIO()
+    CsvSink(file, table.schema).write(table)
+    return file.getvalue().decode()
+
+
+def score_name(view: View, t: float) -> str:
+    """Return the name of the scores at t: with t in per cent, unless it is the model's own."""
+    return "centrality" if t == view.t else f"centrality_t{100 * t:g}".replace(".", "_")
+
+
+def exact_cells(view: View, *, in_file: bool) -> list[Column]:
+    """Return, as texts, the cells that a page cannot write exactly from the columns of a view.
+
+    These are very long whole numbers, moments finer than a millisecond, and texts that were cut, if all of
+    them are not too long. A page in a file writes CSV by itself, and gets all moments and texts this way.
+    """
+    cells = []
+    held = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
+    for column in view.columns:
+        texts = _cell_texts(view, column, held, in_file=in_file)
+        if texts is not None and (in_file or sum(map(len, texts)) <= MOST_TEXT):
+            cells.append(Column(column.name, "text", np.empty(0), texts=texts))
+    return cells
+
+
+def _cell_texts(view: View, column: Column, held: pa.Table, *, in_file: bool) -> tuple[str, ...] | None:
+    """Return the cells of one column as texts; None if the page can write them exactly from the column."""
+    if view.items.whole is not None and column.name == view.items.column:
+        texts = tuple(view.items.whole(row) for row in range(len(view)))
+        return None if texts == column.texts else texts
+    if column.name not in held.column_names or _is_told(column, held[column.name], in_file=in_file):
+        return None
+    texts = tuple("" if text is None else text for text in cell_texts(held[column.name]).to_pylist())
+    told = column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
+    return None if told else texts
+
+
+def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
+    """Say whether a page can write these cells exactly from the column, judged without their texts."""
+    if column.kind == "number":
+        whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
+        return whole or not pa.types.is_integer(held.type)
+    if column.kind == "date":
+        fine = pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")
+        return not in_file and not (fine and _is_finer(held))
+    return column.kind == "category" and not in_file
+
+
+def _is_finer(held: pa.ChunkedArray) -> bool:
+    """Say whether some moment is not a whole number of milliseconds."""
+    in_one = 1000 if held.type.unit == "us" else 1_000_000
+    moments = held.cast(pa.int64()).drop_null().to_numpy()
+    return bool((moments % in_one).any())
+
+
+class Question(TypedDict):
+    """Hold a question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
+
+    ask: str
+    row: NotRequired[int]
+    given: NotRequired[object]
+
+
+def answered(view: View, question: object) -> object:
+    """Return the answer to a `Question`, as JSON can hold it; raise if it is none, or has no answer."""
+    asked = question if isinstance(question, dict) else {}
+    answer, row = ANSWERS.get(str(asked.get("ask"))), asked.get("row", 0)
+    if answer is None or type(row) is not int or not 0 <= row < len(view):
+        raise InputError(f"A question about one of {len(view):,} rows was wanted, got {str(question)[:100]!r}.")
+    return answer(view, row, asked.get("given"))
+
+
+def why(view: View, row: int) -> Why:
+    """Return the reasons for one row's score, and the rows near it."""
+    chosen = np.array([row])
+    [answer] = reasons_why(view, chosen, painted=True)
+    if view.neighbours is not None:
+        answer["near"] = view.neighbours(chosen)[0].tolist()
+    return answer
+
+
+def reasons_why(view: View, rows: NDArray[np.intp], *, painted: bool) -> list[Why]:
+    """Return the reasons for these rows' scores; with `painted`, also of each pixel or moment, if they have those."""
+    answers: list[Why] = [{"reasons": [], "typical": (0.0, 0.0), "near": []} for _ in rows]
+    if view.reasons is None:
+        return answers
+    found, shape = view.reasons(rows), view.heat_shape
+    named = _strongest_named(view, found)
+    for answer, reasons, typical, parts in zip(answers, named, found.typical, found.parts, strict=True):
+        answer["reasons"], answer["typical"] = reasons, pair(typical)
+        if painted and shape is not None:
+            answer["heat"] = {"width": shape[1], "height": shape[0], "values": parts.ravel().tolist()}
+    return answers
+
+
+def pair(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return two numbers of an array as plain ones."""
+    return float(values[0]), float(values[1])
+
+
+def _strongest_named(view: View, found: Explained) -> list[list[Reason]]:
+    """Return the strongest contributions to each row's units, with the names of their features."""
+    named: list[list[Reason]] = []
+    for k, which in enumerate(found.strongest(view.mixing).tolist()):
+        of_global, of_local = found.parts[k].tolist()
+        reasons: list[Reason] = [
+            {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which
+        ]
+        if found.usual is not None:
+            for reason, j in zip(reasons, which, strict=True):
+                reason["usual"] = found.usual[k][j]
+        named.append(reasons)
+    return named
+
+
+def what_if(view: View, row: int, changes: object) -> WhatIf:
+    """Return the units that a row would have with these values, by column, and the reasons."""
+    if view.live is None:
+        raise InputError("No value of these rows can be changed.")
+    units, found = view.live.what_if(row, changes)
+    if found is None:
+        return {"units": pair(units), "reasons": [], "typical": (0.0, 0.0)}
+    return {"units": pair(units), "reasons": _strongest_named(view, found)[0], "typical": pair(found.typical[0])}
+
+
+def way(view: View, row: int, t: object) -> list[Changes]:
+    """Return the values of a row on its way to a typical point, step by step."""
+    if view.live is None or not view.live.has_way:
+        raise InputError("Of these rows no way to a typical one is known.")
+    return view.live.way(row, one_t(t))
+
+
+def words(view: View, row: int) -> Words:
+    """Return what each word of a row's text adds to its units."""
+    if view.live is None or not view.live.has_words:
+        return {"words": [], "typical": (0.0, 0.0)}
+    return view.live.words(row)
+
+
+def whole_texts(view: View, row: int) -> dict[str, str]:
+    """Return the texts of a row, uncut."""
+    return {} if view.whole_texts is None else view.whole_texts(row)
+
+
+def again(view: View, given: object) -> View:
+    """Return the view of the same rows by a model fitted again with these columns as context."""
+    if view.again is None:
+        raise InputError("There is no model behind this page that could be fitted anew.")
+    return view.again(given)
+
+
+def jobs(view: View) -> Jobs:
+    """Return the object that does the reader's tasks on many rows; raise if there is no model for it."""
+    if view.jobs is None:
+        raise InputError("There is no model behind this page: it can learn, pick and compare nothing.")
+    return view.jobs
+
+
+ANSWERS: dict[str, Callable[[View, int, object], object]] = {
+    "why": lambda view, row, _: why(view, row),
+    "words": lambda view, row, _: words(view, row),
+    "texts": lambda view, row, _: whole_texts(view, row),
+    "what-if": what_if,
+    "way": way,
+    "copies": lambda view, row, _: jobs(view).copies_of(row),
+    "review": lambda view, _, given: jobs(view).review(given),
+    "pick": lambda view, _, given: jobs(view).pick(given),
+    "selection": lambda view, _, given: selection_csv(view, given),
+}

@@ -1,0 +1,289 @@
+"""What a page can ask a model to do: live rows, jobs, explanations."""
+
+import math
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality._internal.checks import InputError, generator, whole_number
+from centrality._internal.input import CheckedRows, ModelRows
+from centrality.analysis.reasons import plain
+from centrality.apps.explorer.content import Column, Values
+from centrality.apps.explorer.header import CopiesOfRow, Learned, Word, Words
+from centrality.bulk.adapter import Adapter
+from centrality.model.fitted import map_valid_rows
+from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
+from centrality.model.refine import MARKS, review
+from centrality.network.calibration import Mixing, one_t
+from centrality.network.scaling import dense
+from centrality.representations.base import as_arrow
+from centrality.selection.copies import WORDS, Copies, copies
+from centrality.selection.pick import Picker
+
+MOST_TO_REVIEW = 20_000  # rows of a queue
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Hold the model and the rows of a view; questions and answers name rows by their position in it."""
+
+    model: CentralityModel
+    vectors: CheckedRows  # (n, p)
+    compared: Callable[[], ModelRows]  # gives the n rows, as `copies` compares them
+    by_cells: bool  # they are compared by columns, which mean something to the reader
+    groups: dict[str, Values]  # (n,) codes of the columns that picked rows can be shared by
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def review(self, given: object) -> Learned:
+        """Return the rows to look at next, learned from the marks {"outlier": [rows], "fine": [rows], "t": ...}."""
+        wanted = named(given)
+        marks: list[str | None] = [None] * self.vectors.shape[0]
+        for mark in MARKS:
+            for row in rows_named(wanted, mark, len(marks)).tolist():
+                marks[row] = mark
+        found = review(self.model.fitted_, self.vectors, marks, one_t(wanted.get("t")))
+        return {"order": found.order[:MOST_TO_REVIEW].tolist(), "said": str(found)}
+
+    def pick(self, given: object) -> list[int]:
+        """Return the rows picked by {"rows": [...], "k": ..., "what": ..., "by": a column or "", "t": ...}."""
+        wanted = named(given)
+        rows, t, by = rows_named(wanted, "rows", self.vectors.shape[0]), one_t(wanted.get("t")), wanted.get("by")
+        if by and str(by) not in self.groups:
+            raise InputError(f"by must be a column of few values that the page shows, got {str(by)[:50]!r}.")
+        groups = np.unique(self.groups[str(by)][rows], return_inverse=True)[1] if by else np.zeros(len(rows), np.intp)
+        picker = Picker(self.model.fitted_, self.vectors, t, str(wanted.get("what")), generator(0))
+        found: list[int] = picker.pick_by(groups, rows, whole_number("k", wanted.get("k"))).tolist()
+        return found
+
+    def copies_of(self, row: int) -> list[CopiesOfRow]:
+        """Return the groups of copies that a row is in; the first call takes longer, as it compares all rows."""
+        with self._lock:
+            found = self._copies
+        return [
+            {
+                "kind": WORDS[group.kind],
+                "rows": list(group.rows),
+                "differs": group.differences() if self.by_cells else "",
+            }
+            for group in found
+            if row in group.rows
+        ]
+
+    @cached_property
+    def _copies(self) -> Copies:
+        return copies(self.compared())
+
+
+def named(given: object) -> dict[str, object]:
+    """Return the values that a page sent by their names: none, if it sent no object."""
+    return given if isinstance(given, dict) else {}
+
+
+def rows_named(wanted: dict[str, object], name: str, n: int) -> NDArray[np.intp]:
+    """Return the rows that a page sent under this name; raise if they are not numbers of n rows."""
+    rows = wanted.get(name)
+    if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < n for row in rows):
+        raise InputError(f"Numbers of rows were wanted as {name!r}, got {str(rows)[:50]!r}.")
+    return np.array(rows, dtype=np.intp)
+
+
+RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t strong features and the first and last rows are looked for
+TOLD = 6  # features of a row that the page names at one t
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Hold what each feature contributes to the global and the local units of k rows."""
+
+    parts: NDArray[np.float64]  # (k, 2, features)
+    units: NDArray[np.float64]  # (k, 2) of the rows
+    typical: NDArray[np.float64]  # (k, 2) of the typical point next to each row
+    usual: list[list[str]] | None = None  # (k, features) what is usual in the kind of each row, if rows have kinds
+
+    def at(self, mixing: Mixing, t: float) -> NDArray[np.float64]:  # (k, features)
+        """Return what each feature contributes to the centrality at t."""
+        return mixing.contributions(self.parts, self.units, self.typical, t)
+
+    def strongest(self, mixing: Mixing) -> NDArray[np.intp]:  # (k, top)
+        """Return the features of each row, ordered by their best rank over all t.
+
+        They are enough to include, for every row, the first TOLD at each t.
+        """
+        places = [_places(-np.abs(self.at(mixing, t))) for t in RANKED_AT]
+        best = np.min(places, axis=0)  # (k, features)
+        top = int((best < TOLD).sum(1).max(initial=0))
+        return np.argsort(best, axis=1, kind="stable")[:, :top]
+
+
+def _places(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the rank of each value in its row, 0 for the lowest."""
+    return np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1)
+
+
+def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
+    """Return the contributions of these vectors, by feature."""
+    fitted, reader = model.fitted_, reader_of(model)
+    parts = map_valid_rows(vectors, lambda rows: fitted.contributions(rows, owner=reader.owner()))  # (k, 2, p)
+    by_feature = np.stack([reader.by_feature(parts[:, head]) for head in (0, 1)], axis=1)
+    units = map_valid_rows(vectors, fitted.units)
+    usual = None
+    if fitted.context is not None:
+        usual = [list(map(plain, kind)) for kind in reader.usual(vectors)]
+    return Explained(by_feature, units, map_valid_rows(vectors, fitted.origins), usual)
+
+
+MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
+STEPS = 20  # from a row to a typical place
+MOST_PIECES = 60  # of a text, each of which is left out once
+WORD = re.compile(r"\S+\s*")
+
+Changes: TypeAlias = dict[str, float | str | None]  # by column; None is a gap
+
+
+@dataclass(frozen=True)
+class EditableRows:
+    """Give a row of a view as the model reads it, by its number, and turn such rows, edited or not, into vectors."""
+
+    take: Callable[[int], pa.Table]  # a row of the view
+    vectors: Callable[[pa.Table], CheckedRows]
+    columns: tuple[str, ...]  # that the model reads
+
+    def of(self, rows: NDArray[np.intp]) -> "EditableRows":
+        """Return these rows only."""
+        return EditableRows(lambda row: self.take(int(rows[row])), self.vectors, self.columns)
+
+
+def editable_frame(model: CentralityModel, table: pa.Table) -> EditableRows:
+    """Return rows that came as a table."""
+    names = tuple(table.column_names)
+    return EditableRows(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
+
+
+def editable_items(model: CentralityModel, X: ModelRows, vectors: CheckedRows) -> EditableRows | None:
+    """Return rows that came without a table; None if their values cannot be typed by a reader."""
+    reader = reader_of(model)
+    kind = reader.input_spec().kind
+    if kind == "table":
+        return editable_frame(model, as_arrow(X))
+    if kind == "text":
+        name = (reader.input_spec().columns or ["item"])[0]
+        texts = cast("Sequence[str]", X)
+        return EditableRows(
+            lambda row: pa.table({name: [texts[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
+        )
+    if kind != "numbers" or vectors.shape[1] > MOST_EDITABLE:
+        return None
+    features = tuple(model.fitted_.features)
+
+    def take(row: int) -> pa.Table:
+        return as_arrow(model.fitted_.absolute(dense(vectors[row : row + 1]))).rename_columns(features)
+
+    return EditableRows(take, lambda one: reader.vectors(tables.numbers(one)), features)
+
+
+class Live:
+    """Scores rows of a view with changed values; `columns` are the columns that can be changed."""
+
+    def __init__(self, model: CentralityModel, rows: EditableRows, shown: tuple[Column, ...]) -> None:
+        self._model, self._rows = model, rows
+        self.columns = tuple(column.name for column in shown if column.name in rows.columns)
+        self._levels = {column.name: set(column.levels) for column in shown if column.kind == "category"}
+        features = reader_of(model).features()
+        self._features = None if features is None else tuple(map(str, features.names))
+        self.has_way = self._features is not None and bool(self.columns)
+        self.has_words = reader_of(model).input_spec().kind == "text"
+
+    def what_if(self, row: int, changes: object) -> tuple[NDArray[np.float64], Explained | None]:
+        """Return both units of the row with these values instead of its own, and what each feature contributes."""
+        one = self._rows.take(row)
+        for name, value in self._checked(changes).items():
+            cell = _cell(name, value, one.schema.field(name).type)
+            one = one.set_column(one.column_names.index(name), name, cell)
+        vectors = self._rows.vectors(one)
+        units = map_valid_rows(vectors, self._model.fitted_.units)[0]
+        if not np.isfinite(units).all():
+            raise InputError("The model cannot read a row that holds this.")
+        return units, None if self._features is None else explained(self._model, vectors)
+
+    def way(self, row: int, t: float) -> list[Changes]:
+        """Return the values of the row at each step of its way to a typical point: only those that have changed."""
+        assert self._features is not None
+        vectors = self._rows.vectors(self._rows.take(row))
+        places = self._model.fitted_.toward_center(vectors, STEPS, t)[0]  # (STEPS + 1, p)
+        held = [dict(zip(self._features, reader_of(self._model).values_of(place), strict=True)) for place in places]
+        return [
+            {name: _plain(here[name]) for name in self.columns if self._differs(name, here, held[0])} for here in held
+        ]
+
+    def _differs(self, name: str, here: Mapping[str, object], first: Mapping[str, object]) -> bool:
+        """Say whether a value differs from the first one, and is a real value, not the shared level of rare ones."""
+        levels = self._levels.get(name)
+        return here.get(name) != first.get(name) and (levels is None or str(here[name]) in levels)
+
+    def words(self, row: int) -> Words:
+        """Return the text in pieces, with what each adds to both units: their fall when the piece is left out."""
+        name = self._rows.columns[0]
+        whole = str(self._rows.take(row)[name][0].as_py() or "")
+        pieces = _pieces(whole)
+        if len(pieces) < 2:
+            return {"words": [], "typical": (0.0, 0.0)}
+        texts = [whole, *("".join(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
+        fitted = self._model.fitted_
+        vectors = self._rows.vectors(pa.table({name: texts}))
+        units = map_valid_rows(vectors, fitted.units)  # (1 + pieces, 2)
+        words: list[Word] = [
+            {"text": piece, "global": of_global, "local": of_local}
+            for piece, (of_global, of_local) in zip(pieces, (units[0] - units[1:]).tolist(), strict=True)
+        ]
+        of_global, of_local = fitted.origins(vectors[:1])[0].tolist()
+        return {"words": words, "typical": (of_global, of_local)}
+
+    def _checked(self, changes: object) -> Changes:
+        """Return the changes; raise if they are invalid, or of columns that cannot be changed."""
+        if not isinstance(changes, Mapping):
+            raise InputError(f"Values by column were wanted, got {type(changes).__name__}.")
+        for name, value in changes.items():
+            if name not in self.columns:
+                raise InputError(f"{name!r} is no column that the model reads and the page shows.")
+            known = value is None or isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
+            if not known:
+                raise InputError(f"{name} must be a number, a text or null, got {str(value)[:50]!r}.")
+        return dict(changes)
+
+
+def _cell(name: str, value: float | str | None, kind: pa.DataType) -> pa.Array:
+    """Return a value from the page as a column of one row, in the column's own type if it fits."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_boolean(kind) and isinstance(value, str):
+        value = value.lower() == "true"
+    if pa.types.is_temporal(kind) and isinstance(value, int | float):  # the page counts milliseconds since 1970
+        return pa.array([round(value)], pa.timestamp("ms")).cast(kind, safe=False)
+    if isinstance(value, int | float) and not isinstance(value, bool) and not pa.types.is_string(kind):
+        return pa.array([float(value)])
+    try:
+        return pa.array([value]).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        raise InputError(f"{name} holds {kind}, got {str(value)[:50]!r}.") from None
+
+
+def _plain(value: object) -> float | str | None:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return float(f"{value:.4g}") if math.isfinite(value) else None
+    return None if value is None else str(value)
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the words of a text with the space after each; in a long text, a piece is several words."""
+    words = WORD.findall(text.lstrip())
+    each = max(1, -(-len(words) // MOST_PIECES))
+    return ["".join(words[k : k + each]) for k in range(0, len(words), each)]

@@ -1,0 +1,428 @@
+"""What a page shows of a model and rows, as plain data; a fit made anew for it."""
+
+from collections.abc import Callable, Collection, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict, Unpack, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from centrality import tables
+from centrality._internal.checks import InputError
+from centrality._internal.input import CheckedRows, ModelRows
+from centrality.apps.explorer.content import Column, Items, LazyKeys, columns_of, fingerprints, items_of, row_keys
+from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
+from centrality.apps.explorer.session import (
+    EditableRows,
+    Explained,
+    Jobs,
+    Live,
+    editable_frame,
+    editable_items,
+    explained,
+)
+from centrality.bulk.adapter import Adapter
+from centrality.bulk.score import vectors_of
+from centrality.model.fitted import map_valid_rows
+from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
+from centrality.network.calibration import SOFT, Mixing
+from centrality.network.scaling import dense
+from centrality.representations.base import as_arrow, is_frame
+
+MOST_ROWS = 1_000_000
+MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
+EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
+KEYS_AT_ONCE = 50_000  # rows; of more, the page gets keys after its first picture
+MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
+MOST_GUILTY = 50  # odd rows that are used to find the features that make rows odd
+
+Cells: TypeAlias = Callable[[NDArray[np.intp]], pa.Table]
+WholeTexts: TypeAlias = Callable[[int], dict[str, str]]  # a row's texts by column, as long as they are
+Reasons: TypeAlias = Callable[[NDArray[np.intp]], Explained]  # of k rows of a view
+
+
+@dataclass(frozen=True)
+class Against:
+    """Hold another model's scores of the same rows."""
+
+    name: str
+    units: NDArray[np.float64]  # (n, 2)
+    mixing: Mixing = SOFT
+
+
+@dataclass(frozen=True)
+class View:
+    """Hold all that a page shows; only the functions that answer questions about single rows use a model."""
+
+    title: str
+    axes: tuple[str, str]
+    points: NDArray[np.float64]  # (n, 2)
+    units: NDArray[np.float64]  # (n, 2) global and local, unbounded: mixed at t, then squeezed into [0, 1]
+    rows: NDArray[np.intp]  # (n,) where each stands in the data
+    t: float
+    mixing: Mixing = SOFT
+    columns: tuple[Column, ...] = ()
+    items: Items = field(default_factory=Items)
+    inliers: NDArray[np.float64] | None = None  # (m, 2) units of calibration rows, for p-values
+    contamination: float = 0.0  # the share of these that is left out, the least central
+    own_scales: bool = False  # each axis has a unit of its own
+    features: tuple[str, ...] = ()  # what `reasons` speaks of
+    reasons: Reasons | None = None  # k rows of the view -> what each feature contributes
+    guilty: tuple[str, ...] = ()  # features, from the one that makes the odd rows odd most of all
+    colour: str = ""  # the column that rows are coloured by to begin with; by their centrality if none
+    neighbours: Neighbours | None = None  # k rows of the view -> (k, NEAREST), the nearest typical one first
+    live: Live | None = None  # scores rows with other values; None where rows are pictures or series
+    whole_texts: WholeTexts | None = None
+    against: Against | None = None
+    keys: Sequence[str] = ()  # (n,) by which marks are kept; without any, rows are known by their number
+    cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
+    later: UmapJob | None = None  # a better map, which takes time
+    jobs: Jobs | None = None  # learns from marks, picks rows, finds copies
+    given: tuple[str, ...] = ()  # the columns that are the context: a row is typical or odd among its kind
+    may_be_given: tuple[str, ...] = ()  # those that could be, by a model fitted anew
+    again: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def centrality(self, t: float) -> NDArray[np.float64]:  # (n,)
+        """Return the scores of all rows at t."""
+        return self.mixing.squeeze(self.mixing.mixed(self.units, t))
+
+    @property
+    def heads(self) -> NDArray[np.float64]:  # (n, 2)
+        """Return the global and the local score, each in [0, 1]."""
+        return self.mixing.squeeze(self.units)
+
+    @property
+    def heat_shape(self) -> tuple[int, int] | None:
+        """Return the height and width of a row's picture or curve, if each of its pixels or moments is a feature."""
+        shape = self.items.shape
+        fits = shape is not None and shape[0] * shape[1] == len(self.features) <= MOST_HEAT
+        return shape if fits else None
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """Hold the data as the model reads it, with its scores."""
+
+    vectors: CheckedRows  # what the model scored
+    units: NDArray[np.float64]  # (n, 2)
+    rows: NDArray[np.intp]  # (n,) where each stands in the data
+    table: pa.Table  # what each holds
+    items: Items  # what each looks like
+    is_table: bool  # that is all a row is; else its vector says more
+    editable: EditableRows | None  # what the model reads of each, if a reader can type it
+
+    def take(self, rows: NDArray[np.intp]) -> "ScoredRows":
+        """Return these rows only."""
+        if len(rows) == len(self.units):
+            return self
+        return replace(
+            self,
+            vectors=self.vectors[rows],
+            units=self.units[rows],
+            rows=self.rows[rows],
+            table=self.table.take(rows),
+            items=self.items.take(rows),
+            editable=None if self.editable is None else self.editable.of(rows),
+        )
+
+
+class ViewOptions(TypedDict, total=False):
+    """Names the options of `view_of`, which explains them."""
+
+    items: Collection[object] | None
+    columns: Collection[str] | None
+    on: str | Sequence[str] | NDArray[Any]
+    random_state: int | None
+    title: str
+    colour: str
+    against: CentralityModel | None
+    against_name: str
+    key: str | None
+    soon: bool
+    kept_map: Path | None
+
+
+def view_of(
+    model: CentralityModel,
+    X: ModelRows,
+    *,
+    items: Collection[object] | None = None,
+    columns: Collection[str] | None = None,
+    on: str | Sequence[str] | NDArray[Any] = "auto",
+    random_state: int | None = 0,
+    title: str = "",
+    colour: str = "",
+    progress: bool = False,
+    against: CentralityModel | None = None,
+    against_name: str = "the other model",
+    key: str | None = None,
+    soon: bool = False,
+    kept_map: Path | None = None,
+) -> View:
+    """Score and map the rows of X.
+
+    items : what rows look like: images, texts, series or a table, one for each row; or the name of a column of X.
+    columns : the names of those of X that the page shows, the first 40 by default; or a table of what to show instead.
+    on : "umap", "pca", the names of two columns, a map of your own, (n, 2), or "auto": UMAP, but PCA beyond 200,000
+        rows or where umap-learn is not installed.
+    colour : the column that rows are coloured by to begin with.
+    progress : show bars with the time left.
+    against : another model that reads the same rows; the page shows both side by side.
+    key : the column that tells rows apart, so that marks find theirs in other data, too; by all its cells if None.
+    soon : lay rows out by PCA where UMAP would be waited for; `later` of the view then makes the better map.
+    kept_map : a file in which UMAP's map is kept, and from which it comes if the rows are the same.
+    """
+    everything, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
+    others = None if against is None else _units_against(against, X, len(everything.units))
+    if (n := len(everything.units)) > MOST_ROWS:
+        raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
+    scores = everything.units if others is None else np.column_stack([everything.units, others])
+    known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
+    scored, shown_items = everything.take(known), _items_to_show(everything, items)
+    shown_items = shown_items if len(known) == n else shown_items.take(known)
+    shown_table = _taken(_table_to_show(everything, columns, items), known)
+    shown_columns = _columns(shown_table, shown_items)
+    vectors = vectors_to_map(model, scored.vectors)
+    where = on[known] if isinstance(on, np.ndarray) and len(on) == n else on
+    layout = laid_out(vectors, scored.table, where, random_state, progress=progress, soon=soon, kept=kept_map)
+    if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
+        raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
+    features, reasons, guilty = _reasons(model, scored)
+    calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units, float(model.t))
+    return View(
+        title=title or "Centrality",
+        axes=layout.axes,
+        points=layout.points,
+        units=scored.units,
+        rows=scored.rows,
+        t=float(model.t),
+        mixing=mixing,
+        columns=shown_columns,
+        items=shown_items,
+        inliers=None if calibrated is None else calibrated.units,
+        contamination=0.0 if calibrated is None else calibrated.contamination,
+        own_scales=layout.own_scales,
+        features=features,
+        reasons=reasons,
+        guilty=guilty,
+        colour=colour,
+        neighbours=neighbours_of(vectors, centrality),
+        live=_live(model, scored, shown_columns),
+        whole_texts=_whole_texts(shown_columns, shown_items, shown_table),
+        against=None
+        if against is None or others is None
+        else Against(against_name, others[known], against.fitted_.calibration.mixing),
+        keys=_keys(everything, key, known),
+        cells=lambda chosen: _taken(shown_table, chosen),
+        later=layout.later,
+        jobs=_jobs(model, scored, shown_columns),
+        given=tuple(reader_of(model).given()),
+    )
+
+
+def _taken(table: pa.Table, rows: NDArray[np.intp]) -> pa.Table:
+    """Return these rows of a table; the table itself, not copied, if they are all of it in its order."""
+    return table if np.array_equal(rows, np.arange(table.num_rows)) else table.take(rows)
+
+
+def _units_against(model: CentralityModel, X: ModelRows, n: int) -> NDArray[np.float64]:  # (n, 2)
+    """Return another model's units of the rows; raise if it reads a different number of rows."""
+    units = _scored(model, X, progress=False).units
+    if len(units) != n:
+        raise InputError(f"Both models must read the same rows: one makes {n:,} of them, the other {len(units):,}.")
+    return units
+
+
+def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> Sequence[str]:
+    """Return the keys of these rows; of many rows without a column that could be wrong, only when they are needed."""
+    if column is not None or len(known) <= KEYS_AT_ONCE:
+        return _keys_now(scored, column, known)
+    return LazyKeys(len(known), lambda: _keys_now(scored, column, known))
+
+
+def _keys_now(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tuple[str, ...]:
+    """Return the keys of these rows: by a column, by all their cells, or else by their texts or vectors."""
+    if scored.is_table or column is not None:
+        keys = row_keys(scored.table, column)
+    elif (text := scored.items.whole) is not None:
+        keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.units)))
+    else:
+        keys = fingerprints(dense(scored.vectors[k : k + 1]).astype("<f4").tobytes() for k in range(len(scored.units)))
+    return keys if len(known) == len(keys) else tuple(keys[row] for row in known)
+
+
+def _live(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Live | None:
+    """Return the object that scores these rows with other values, if a shown column can be changed."""
+    live = None if scored.editable is None else Live(model, scored.editable, columns)
+    return live if live is not None and live.columns else None
+
+
+def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Jobs:
+    """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
+    kind, whole, table = reader_of(model).input_spec().kind, scored.items.whole, scored.table
+    by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
+
+    def compared() -> ModelRows:
+        if by_cells:
+            return table
+        return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
+
+    codes = {column.name: column.values for column in columns if column.kind == "category"}
+    return Jobs(model, scored.vectors, compared, by_cells, codes)
+
+
+def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> WholeTexts | None:
+    """Return a function that gives a row's texts uncut; None if there are no texts."""
+    names = [column.name for column in columns if column.kind == "text"]
+    if not names:
+        return None
+
+    def texts(row: int) -> dict[str, str]:
+        held = {name: table[name][row].as_py() for name in names if name in table.column_names}
+        own = {items.column: items.whole(row)} if items.whole is not None else {}
+        return {name: "" if text is None else str(text) for name, text in {**held, **own}.items()}
+
+    return texts
+
+
+def _columns(table: pa.Table, items: Items) -> tuple[Column, ...]:
+    """Return the texts of the items as a first column, so that they can be searched, then the table's columns."""
+    columns = columns_of(table, MOST_COLUMNS)
+    if not items.texts:
+        return tuple(columns)
+    texts = Column(items.column, "text", np.empty(0), texts=items.texts)
+    return texts, *(column for column in columns if column.name != items.column)
+
+
+def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: Collection[object] | None) -> pa.Table:
+    """Return the columns to show: those asked for, or all that the data has; `items` may be a table of them."""
+    shown = items if columns is None and items is not None and is_frame(items) else columns
+    if shown is None:
+        return scored.table
+    if isinstance(shown, dict):
+        shown = pa.table({name: pa.array(values) for name, values in shown.items()})
+    if not is_frame(shown):
+        return tables.select(scored.table, list(cast("Collection[str]", shown)))
+    table = as_arrow(shown)
+    if table.num_rows != len(scored.units):
+        raise InputError(
+            f"A row to show was wanted for each of the {len(scored.units):,} rows, got {table.num_rows:,}."
+        )
+    return table
+
+
+def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Items:
+    """Return the items that show the rows: the user's, else those of the model's reader."""
+    if items is None or is_frame(items):
+        return scored.items
+    if isinstance(items, str):
+        return replace(items_of(tables.select(scored.table, [items])[items], len(scored.units)), column=items)
+    return items_of(items, len(scored.units))
+
+
+def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRows:
+    """Read and score the rows of X, once."""
+    reader, table = reader_of(model), as_arrow(X) if is_frame(X) else None
+    reading = reader.input_spec()
+    is_table = table is not None or reading.kind == "table"
+    if table is None:
+        vectors = reader.vectors(X)
+        editable = editable_items(model, X, vectors)
+    else:
+        adapter = Adapter(model, table.column_names)
+        vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
+        adapter.report()
+        editable = editable_frame(model, X) if reading.kind in EDITABLE else None
+    units = map_valid_rows(vectors, model.fitted_.units)
+    length = len(table) if table is not None else len(cast("Sized", X)) if reading.one_series else len(units)
+    rows, items = reader.rows_of(length), Items()
+    if (shown := reader.shown(X)) is not None:
+        items = items_of(shown, len(units))
+        items = items if reading.kind == "series" else replace(items, column=(reading.columns or ["item"])[0])
+    if table is None:
+        table = _table_of(model, X, vectors, rows)
+    elif reading.one_series:
+        table = table.take(rows)
+    return ScoredRows(vectors, units, rows, table, items, is_table, editable)
+
+
+def _table_of(model: CentralityModel, X: ModelRows, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
+    """Return the values of rows that came without a table, as a table."""
+    kind = reader_of(model).input_spec().kind
+    if kind == "table":
+        return as_arrow(X)
+    if kind != "numbers":
+        return pa.table({"row": rows})
+    held = vectors if model.fitted_.context is None else model.fitted_.absolute(dense(vectors))
+    return as_arrow(dense(held[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+
+
+def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
+    """Return the names of features, a function for their contributions, and those that make odd rows odd.
+
+    Where the numbers of a vector have no names, there are none.
+    """
+    reader = reader_of(model)
+    features = reader.features()
+    if features is None:
+        return (), None, ()
+    t, names = float(model.t), tuple(map(str, features.names))
+    odd = _lowest(model.fitted_.calibration.mixing.mixed(scored.units, t), MOST_GUILTY)
+    parts = map_valid_rows(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t, owner=reader.owner()))
+    taken = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
+    guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
+    return names, lambda rows: explained(model, scored.vectors[rows]), guilty
+
+
+def _lowest(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    """Return where the lowest values stand, from the lowest on, equal ones in their order; without sorting all."""
+    if len(values) > most:
+        candidates = np.flatnonzero(values <= np.partition(values, most - 1)[most - 1])
+        return np.asarray(candidates[np.argsort(values[candidates], kind="stable")[:most]])
+    return np.argsort(values, kind="stable")
+
+
+READABLE = ("numbers", "table")  # kinds of rows whose columns can be a context
+
+
+def explored(model: CentralityModel, X: ModelRows, *, progress: bool = False, **options: Unpack[ViewOptions]) -> View:
+    """Return the view of these rows by `view_of`, with a function that fits the model again where that is possible."""
+    view = view_of(model, X, progress=progress, **options)
+    if not is_frame(X) or reader_of(model).input_spec().kind not in READABLE or view.live is None:
+        return view
+    table, able = as_arrow(X), view.live.columns
+
+    def again(given: object) -> View:
+        names = _checked(given, able)
+        fresh = _fitted(model, table.select(Adapter(model, table.column_names).columns), names)
+        # The file of the map holds that of the first model.
+        changed: ViewOptions = {**options, "soon": True, "kept_map": None}
+        return explored(fresh, X, **changed)
+
+    return replace(view, may_be_given=able, again=again)
+
+
+def _checked(given: object, able: tuple[str, ...]) -> list[str]:
+    """Return the names of the context columns in a request; raise if they cannot be a context."""
+    if not isinstance(given, list) or not all(name in able for name in given):
+        raise InputError(
+            f"Names of columns that the model reads and the page shows were wanted, got {str(given)[:80]!r}."
+        )
+    if len(given) == len(able):
+        raise InputError("One column at least must be left to be judged: take one fewer.")
+    return [str(name) for name in given]
+
+
+def _fitted(model: CentralityModel, table: pa.Table, given: list[str]) -> CentralityModel:
+    """Return a model of the same settings, fitted to these rows with these columns as context."""
+    fresh: Any = clone(cast("Any", model))
+    parameter = "given" if "given" in fresh.get_params(deep=False) else "model__given"
+    fresh.set_params(**{parameter: given or None})
+    return cast("CentralityModel", fresh.fit(table))

@@ -1,0 +1,213 @@
+"""Show the page in a notebook, and a picture where it cannot run."""
+
+import base64
+import io
+import os
+from typing import Any, NotRequired, Unpack, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError, optional
+from centrality._internal.input import ModelRows
+from centrality.apps.explorer import marks, payload, questions, server
+from centrality.apps.explorer.header import Change, Mark, Renewed
+from centrality.apps.explorer.view import View, ViewOptions, explored
+from centrality.model.interface import CentralityModel
+
+WIDTH, HEIGHT, MARGIN = 900, 560, 46  # pixels
+MOST_POINTS = 50_000
+# viridis at 17 equal steps, as in web/src/core/colours.ts
+STOPS = "44015448186a472d7b4240863b528b33638d2c728e26828e21918c1fa08828ae803fbc735ec96284d44baddc30d8e219fde725"
+
+
+def picture_of(view: View, t: float) -> bytes:
+    """Return the map at this t as a PNG file: dark blue is peripheral and drawn last, yellow is central."""
+    image = optional("PIL.Image", "explore").new("RGB", (WIDTH, HEIGHT), "#fbfaf7")
+    draw = optional("PIL.ImageDraw", "explore").Draw(image)
+    centrality = view.centrality(t)
+    rows = np.argsort(-centrality, kind="stable")
+    rows = rows[:: -(-len(rows) // MOST_POINTS)]
+    radius = float(np.clip(60 / np.sqrt(len(rows)), 1.0, 4.0))
+    for (x, y), colour in zip(_places(view)[rows].tolist(), _colours(centrality)[rows].tolist(), strict=True):
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=tuple(colour))
+    about = f"{view.title.encode('latin-1', 'replace').decode('latin-1')}: {len(view):,} rows at t = {t:.2f}"
+    draw.text((14, 12), about, fill="#1c1e21")
+    draw.text((14, HEIGHT - 24), "dark blue: peripheral, yellow: central. Run the cell to explore.", fill="#5c6066")
+    file = io.BytesIO()
+    image.quantize(64).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def _places(view: View) -> NDArray[np.float64]:  # (n, 2)
+    """Return the position of each row on the picture, in pixels; rows far from all others are put at its edge."""
+    low, high = np.quantile(view.points, (0.01, 0.99), axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    if not view.own_scales:
+        span = np.full(2, span.max())
+    room = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
+    scale = room / (1.25 * span) if view.own_scales else np.full(2, (room / (1.25 * span)).min())
+    away = (view.points - (low + high) / 2) * scale * [1, -1]
+    return np.asarray(
+        (away + np.array([WIDTH, HEIGHT]) / 2).clip(MARGIN / 2, [WIDTH - MARGIN / 2, HEIGHT - MARGIN / 2])
+    )
+
+
+def _colours(centrality: NDArray[np.float64]) -> NDArray[np.uint8]:  # (n, 3)
+    stops = np.frombuffer(bytes.fromhex(STOPS), dtype=np.uint8).reshape(-1, 3)
+    low, high = np.quantile(centrality, (0.01, 0.99))
+    at = 0.93 * ((centrality - low) / max(high - low, 1e-3)).clip(0, 1) * (len(stops) - 1)
+    return np.column_stack([np.interp(at, np.arange(len(stops)), stops[:, k]) for k in range(3)]).astype(np.uint8)
+
+
+AnyWidget: Any = optional("anywidget", "explore").AnyWidget
+traitlets: Any = optional("traitlets", "explore")
+
+
+class Asked(questions.Question):
+    """Hold a question of the page, or the row whose picture it wants; the answer repeats the number of the question."""
+
+    question: int
+    picture: NotRequired[int]
+    full: NotRequired[bool]
+
+
+class Rows(traitlets.TraitType):
+    """Hold numbers of rows as a sorted array without repeats; it accepts any list, set or array of them."""
+
+    info_text = "whole numbers of rows that the widget shows"
+
+    def validate(self, widget: "Widget", value: Any) -> NDArray[np.int64]:
+        """Return the rows; a mask of all rows means those where it is True."""
+        given = np.asarray(sorted(value) if isinstance(value, set) else value)
+        if given.dtype == bool and given.shape == (len(widget.view),):
+            return np.asarray(np.sort(widget.view.rows[given]), dtype=np.int64)
+        if given.size and not np.issubdtype(given.dtype, np.integer):
+            self.error(widget, value)
+        rows = np.unique(given.astype(np.int64).ravel())
+        strange = np.setdiff1d(rows, widget.view.rows)
+        if len(strange):
+            raise InputError(f"selection must be rows that the widget shows, got {strange[:5].tolist()}.")
+        return rows
+
+
+def _to_bytes(rows: NDArray[np.int64], _: object) -> bytes:
+    return rows.astype("<u4").tobytes()
+
+
+def _from_bytes(value: Any, _: object) -> NDArray[np.int64]:  # it comes as a memoryview
+    return np.frombuffer(bytes(value), dtype="<u4").astype(np.int64)
+
+
+def _by_row(value: dict[str, str], _: object) -> dict[int, str]:
+    return {int(row): said for row, said in value.items()}  # JSON has only texts for keys
+
+
+class Widget(AnyWidget):
+    """Shows the explorer in a notebook cell; its traits can be set, and observed, while the page is open.
+
+    t : where the dial stands. query : what is in the search box.
+    selection : the numbers of the selected rows. hovered : that of the row under the pointer, or -1.
+    marks, notes, tags : what the reader has said of rows, by number: outlier, fine or later, anything, and names of
+        the reader's own with semicolons between them. reviewer : who says it, for the file.
+    """
+
+    _esm = server.built_file("explorer.js")
+    _css = server.built_file("explorer.css")
+    _bytes = traitlets.Bytes().tag(sync=True)
+    height = traitlets.Int(720).tag(sync=True)
+    t = traitlets.Float(0.5, min=0, max=1).tag(sync=True)
+    query = traitlets.Unicode("").tag(sync=True)
+    hovered = traitlets.Int(-1).tag(sync=True)
+    selection = Rows(np.empty(0, dtype=np.int64)).tag(sync=True, to_json=_to_bytes, from_json=_from_bytes)
+    marks = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Enum(marks.MARKS)).tag(
+        sync=True, from_json=_by_row
+    )
+    notes = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
+        sync=True, from_json=_by_row
+    )
+
+    tags = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
+        sync=True, from_json=_by_row
+    )
+    reviewer = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, view: View, **options: Any) -> None:
+        self.view = view
+        self._saved: set[int] = set()  # rows whose marks are in a file; one that is taken back is taken back there
+        super().__init__(**{"_bytes": payload.pack(view, pictures=True, reasons=False), "t": view.t, **options})
+        self.on_msg(self._answer)
+
+    def marked(self, mark: str) -> NDArray[np.int64]:  # (k,)
+        """Return the numbers of the rows marked so: outlier, fine or later."""
+        return marks.rows_marked(mark, self._all_marks())
+
+    def save_marks(self, path: str | os.PathLike[str]) -> None:
+        """Merge marks and notes into a CSV file; what others have kept there stays, and is not overwritten."""
+        now = self._all_marks()
+        self._saved |= {mark["row"] for mark in now}
+        taken_back = [self._mark(row) for row in sorted(self._saved - {mark["row"] for mark in now})]
+        marks.MarksFile(path).take(*[cast("Change", mark) for mark in [*now, *taken_back]])
+
+    def take_marks(self, path: str | os.PathLike[str]) -> int:
+        """Read the marks of these rows from a CSV file, or from a page with marks; return the number of rows marked."""
+        place = {key: int(row) for key, row in zip(self.view.keys, self.view.rows, strict=False)}
+        rows = set(self.view.rows.tolist())
+        said = [(place.get(mark["key"], -1) if mark["key"] else mark["row"], mark) for mark in marks.read(path)]
+        here = {row: mark for row, mark in said if row in rows}
+        self.marks = {**self.marks, **{row: mark["mark"] for row, mark in here.items() if mark["mark"]}}
+        self.notes = {**self.notes, **{row: mark["note"] for row, mark in here.items() if mark["note"]}}
+        self.tags = {**self.tags, **{row: mark["tags"] for row, mark in here.items() if mark["tags"]}}
+        return len(here)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write the page with its marks to one file that needs nothing else."""
+        server.export(self.view, path, self._all_marks())
+
+    def _all_marks(self) -> list[Mark]:
+        return [self._mark(row) for row in sorted({*self.marks, *self.notes, *self.tags})]
+
+    def _mark(self, row: int) -> Mark:
+        """Return the mark, tags and note of the row of this number in the data."""
+        place = int(np.searchsorted(self.view.rows, row))
+        key = self.view.keys[place] if self.view.keys else ""
+        said = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
+        return cast("Mark", {"key": key, "row": row, **said, "by": self.reviewer, "at": "", "version": 0})
+
+    def _answer(self, _: object, asked: Asked, __: object) -> None:
+        number = {"question": asked["question"]}
+        if "picture" in asked:
+            file = payload.readable_picture(self.view, int(asked["picture"]), full=bool(asked.get("full")))
+            self.send({**number, "picture": file is not None}, buffers=[] if file is None else [file])
+        else:
+            self.send({**number, **self._answered(asked)})
+
+    def _answered(self, asked: Asked) -> dict[str, object]:
+        """Return the answer to a question, or a message about what is wrong with it."""
+        try:
+            if asked["ask"] == "kept":  # marks have arrived: Python is there
+                return {"answer": True}
+            if asked["ask"] == "given":
+                return {"answer": self._renew(asked.get("given"))}
+            return {"answer": questions.answered(self.view, asked)}
+        except InputError as error:
+            return {"wrong": str(error)}
+
+    def _renew(self, given: object) -> Renewed:
+        """Fit the model again with these columns as context, and show the same rows by it."""
+        self.view = questions.again(self.view, given)
+        self._bytes = payload.pack(self.view, pictures=True, reasons=False)
+        return {"given": list(self.view.given)}
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget for a running notebook, and a picture for a saved one."""
+        found = super()._repr_mimebundle_(**options)
+        data, about = found if isinstance(found, tuple) else (found, {})
+        if data is None:
+            return found
+        return {**data, "image/png": base64.b64encode(picture_of(self.view, self.t)).decode()}, about
+
+
+def explore(model: CentralityModel, X: ModelRows, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
+    """Return the widget for these rows; `options` are those of `view_of`."""
+    return Widget(explored(model, X, **options), height=height)

@@ -1,0 +1,125 @@
+"""Feed tables of any kind of rows to a model: files, frames, pages and clusters all use this adapter.
+
+Only the service does not: it batches rows of many requests, which it has read one request at a time.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality._internal.input import CheckedRows, require_finite
+from centrality.analysis.reasons import Reasons
+from centrality.model.fitted import map_valid_rows
+from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
+from centrality.tables.columns import ENOUGH_ROWS, CellIssues
+
+Item = TypeVar("Item")
+Matrix = NDArray[np.float64]
+ITEMS_AHEAD = 2  # that are read while one is used
+ADVICE = (  # what to do with a finished model: change the rows, or take another model
+    "This model was fitted on finite numbers alone. Leave out such rows or fill them in, or fit one that reads text, "
+    "dates and gaps: centrality fit ... --represent table (in Python: Chain(Table(), FUSE()))."
+)
+
+
+class Adapter:
+    """Gives a model the columns that it reads of tables with columns of these names, and returns the rows' scores.
+
+    An error names the columns that are missing. `vectors` turns rows into vectors, once; units and reasons are then
+    computed from those.
+    """
+
+    def __init__(self, model: CentralityModel, names: Sequence[str]) -> None:
+        self.reader = reader_of(model)
+        reading = self.reader.input_spec()
+        self.model, self.fitted = model, model.fitted_
+        self.of_numbers = reading.kind == "numbers"
+        self.columns = list(names) if reading.columns is None else reading.columns
+        self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
+        self.one_series = reading.one_series  # all rows are one series, scored by its windows
+        self.unreadable, self._most = CellIssues(), reading.unreadable  # what it has come upon; what it may
+        self.explains = not reading.one_series and self.reader.features() is not None
+        tables.require(names, self.columns)
+        if self.of_numbers and len(self.columns) != self.fitted.width:
+            raise tables.TableError(f"{self.fitted.width} columns of numbers were wanted, got {len(self.columns)}.")
+
+    def read(
+        self, source: tables.Source, *, ahead: bool = True, progress: bool = False, title: str | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield a source's rows in order, table by table, with a bar of this title; one series is one table.
+
+        With `ahead`, a thread reads the next rows meanwhile. Raise if there are none, or too many that cannot be read.
+        """
+        from tqdm import tqdm
+
+        parts: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=self.types))
+        if self.one_series:
+            parts = [pa.concat_tables(parts)]
+        rows = 0
+        with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc=title) as bar:
+            for table in read_ahead(parts) if ahead else parts:
+                yield table
+                self.require_readable(after=ENOUGH_ROWS)
+                rows += table.num_rows
+                bar.update(table.num_rows)
+        if not rows:
+            raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
+
+    def vectors(self, table: pa.Table) -> CheckedRows:  # (n, p)
+        """Return the rows' vectors as the fitted model takes them; a row that could not be represented is all NaN."""
+        table = table.select(self.columns)
+        if not self.of_numbers:
+            vectors, unreadable = self.reader.vectors_and_issues(table)
+            self.unreadable += unreadable
+            return vectors
+        matrix = tables.numbers(table, ADVICE)
+        require_finite(matrix, self.columns, ADVICE)
+        self.unreadable += self.reader.new_kinds(matrix)
+        return self.fitted.relative(matrix)
+
+    def require_readable(self, *, after: int = 0) -> None:
+        """Raise if a column could not be read in too many of the rows so far, once there are `after` rows."""
+        if self.unreadable.rows >= after:
+            self.unreadable.require_few(self._most)
+
+    def report(self) -> CellIssues:
+        """Raise if a column could not be read in too many rows; else warn of the cells that could not, if any."""
+        self.require_readable()
+        self.unreadable.warn()
+        return self.unreadable
+
+    def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
+        """Return the units of the table's rows, from which all scores follow; `vectors` are those of the rows."""
+        return self.reader.windows_to_time(map_valid_rows(vectors, self.fitted.units), rows)
+
+    def reasons(
+        self, table: pa.Table, vectors: CheckedRows, units: Matrix, ts: Sequence[float], *, top: int = 3
+    ) -> list[Reasons]:
+        """Return what lowers each row's centrality, at each t."""
+        values = self.reader.values(table.select(self.columns), vectors)
+        names = self.columns if self.of_numbers else None
+        owner, mixing = self.reader.owner(), self.fitted.mixing
+        parts = map_valid_rows(vectors, lambda rows: self.fitted.contributions(rows, owner=owner))
+        own, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
+        found = []
+        for t in ts:
+            of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
+            found.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
+        return found
+
+
+def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the same items; a thread fetches the next ones while the last one is used."""
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(next, iterator, end) for _ in range(ITEMS_AHEAD))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, iterator, end))
+            yield item  # type: ignore[misc]

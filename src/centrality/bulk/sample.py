@@ -1,0 +1,106 @@
+"""Draw a uniform sample of rows from data larger than memory: every row is as likely to be in it as any other.
+
+From Parquet files, row numbers are drawn over all files together, by the counts at the files' ends, and then read.
+Drawing row groups would be quicker and wrong: in files that drift, rows of one group are alike. In other formats, where
+the number of rows is not known before the end, every row gets a random number and those with the smallest numbers are
+kept.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality.bulk import chunks
+from centrality.bulk.chunks import Chunk, Runner
+
+ROWS = 200_000  # a fit on so many equals a fit on all within the noise between two fits (benchmarks/scale.py)
+VALUES = 50_000_000  # so many at most, 400 MB: wide tables give fewer rows
+FEWEST = 20_000
+
+
+def enough(width: int) -> int:
+    """Return how many rows of this width are enough for a fit."""
+    return min(ROWS, max(FEWEST, VALUES // max(width, 1)))
+
+
+def sample(
+    data: str | Path | tables.Source,
+    size: int,
+    rng: np.random.Generator,
+    columns: Sequence[str] | None = None,
+    runner: Runner = chunks.in_turn,
+) -> pa.Table:
+    """Return these columns of `size` random rows of the data, or of all if there are fewer, in the data's order."""
+    with data if isinstance(data, tables.Source) else tables.open_rows(data) as source:
+        names = source.schema.names if columns is None else list(columns)
+        tables.require(source.schema.names, names)
+        schema = pa.schema([source.schema.field(name) for name in names])
+        if not source.files:
+            return pa.Table.from_batches(sample_by_lot(source.batches(names), size, rng), schema)
+        all_chunks = chunks.of_files(source.files)
+    total = sum(chunk.rows or 0 for chunk in all_chunks)
+    chosen = np.sort(rng.choice(total, min(size, total), replace=False))
+    parts = sorted(runner(partial(_read_share, names), _shares(all_chunks, chosen)), key=lambda done: done[0].number)
+    return pa.concat_tables([schema.empty_table(), *(rows for _, rows in parts)])
+
+
+@dataclass(frozen=True)
+class Share:
+    """Hold the rows drawn from one chunk."""
+
+    number: int  # of the chunk among all chunks
+    chunk: Chunk
+    rows: NDArray[np.int64]  # their numbers in the chunk, rising
+
+
+def _shares(all_chunks: Sequence[Chunk], chosen: NDArray[np.int64]) -> list[Share]:
+    """Divide the chosen rows, numbered over all chunks, among the chunks."""
+    ends = np.cumsum([chunk.rows or 0 for chunk in all_chunks])
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    starts = [0, *ends[:-1]]
+    return [
+        Share(number, chunk, rows - start)
+        for number, (chunk, rows, start) in enumerate(zip(all_chunks, parts, starts, strict=True))
+        if len(rows)
+    ]
+
+
+def _read_share(names: Sequence[str], share: Share) -> pa.Table:
+    """Read these columns of the rows that were drawn from one chunk."""
+    parts, rows_before = [], 0
+    with share.chunk.open() as source:
+        for batch in source.batches(names):
+            first, end = np.searchsorted(share.rows, [rows_before, rows_before + batch.num_rows])
+            if end > first:
+                parts.append(batch.take(pa.array(share.rows[first:end] - rows_before)))
+            rows_before += batch.num_rows
+    return pa.Table.from_batches(parts)
+
+
+def sample_by_lot(batches: Iterable[pa.RecordBatch], size: int, rng: np.random.Generator) -> list[pa.RecordBatch]:
+    """Return the rows with the `size` smallest random numbers, in order; at most about twice as many are in memory."""
+    chosen: list[pa.RecordBatch] = []
+    lots, highest = np.empty(0), 1.0
+    for batch in batches:
+        drawn = rng.random(batch.num_rows)
+        low = np.flatnonzero(drawn < highest)
+        chosen.append(batch.take(pa.array(low)))
+        lots = np.concatenate([lots, drawn[low]])
+        if len(lots) > 2 * size:
+            chosen, lots = _smallest(chosen, lots, size)
+            highest = float(lots.max())
+    return _smallest(chosen, lots, size)[0] if len(lots) > size else chosen
+
+
+def _smallest(
+    chosen: list[pa.RecordBatch], lots: NDArray[np.float64], size: int
+) -> tuple[list[pa.RecordBatch], NDArray[np.float64]]:
+    """Return the rows with the `size` smallest random numbers, in order, and these numbers."""
+    best = np.sort(np.argpartition(lots, size)[:size])
+    return pa.Table.from_batches(chosen).take(pa.array(best)).combine_chunks().to_batches(), lots[best]

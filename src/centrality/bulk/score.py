@@ -1,0 +1,252 @@
+"""Score files and streams, chunk by chunk."""
+
+import hashlib
+import json
+import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality._internal.checks import InputError
+from centrality._internal.input import CheckedRows
+from centrality.analysis.conformal import p_values
+from centrality.analysis.drift import DriftMonitor
+from centrality.bulk import chunks
+from centrality.bulk.adapter import Adapter, read_ahead
+from centrality.model.interface import CentralityModel
+from centrality.network.calibration import checked_t, name_at, one_t
+from centrality.network.scaling import dense
+from centrality.tables import files, formats
+from centrality.tables.binary import NOTE
+from centrality.tables.columns import ENOUGH_ROWS, CellIssues
+from centrality.tables.text import TextSource
+
+Pairs = NDArray[np.float64]  # (n, 2) units
+Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in words
+
+
+@dataclass(frozen=True)
+class ScoringJob:
+    """Hold the model that scores, the values of t, which columns are added, and what is shown meanwhile."""
+
+    model: CentralityModel
+    ts: list[float]
+    watch: DriftMonitor | None = None
+    progress: bool = False
+    p_values: bool = False
+    explain: bool = False
+    resume: bool = False  # chunks that are done already are left as they are
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the columns added for each t: first centrality, then p_value, then reasons."""
+        kinds = ["centrality", *(["p_value"] * self.p_values), *(["reasons"] * self.explain)]
+        names = [name_at(kind, t, self.model.t) for kind in kinds for t in self.ts]
+        if len(set(names)) < len(names):
+            raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(self.ts)])}.")
+        return names
+
+    def note(self, source: str | None) -> str:
+        """Return the note for the end of a Parquet file: which model made which columns, from which file's rows."""
+        rows = None if source is None else files.fingerprint(source)
+        return json.dumps({"model": self._digest, "columns": self.names, "rows": rows})
+
+    @cached_property
+    def _digest(self) -> str:
+        """Return a checksum that identifies the model: that of the file it would be saved to."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "model.safetensors"
+            self.model.save(file)
+            return hashlib.sha256(file.read_bytes()).hexdigest()
+
+    def score_columns(self, pairs: Pairs) -> dict[str, Column]:
+        """Return the columns of numbers that it adds to rows with these units."""
+        mixing = self.model.fitted_.mixing
+        mixed = [mixing.mixed(pairs, t) for t in self.ts]
+        scores = [mixing.squeeze(each) for each in mixed]
+        if self.p_values:
+            known = (self.model.fitted_.inlier_scores(t) for t in self.ts)
+            scores += [p_values(inliers, scored) for inliers, scored in zip(known, mixed, strict=True)]
+        return dict(zip(self.names, scores, strict=False))
+
+    def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
+        """Return all columns that the job adds to these rows."""
+        vectors = adapter.vectors(table)
+        pairs = adapter.units(vectors, table.num_rows)
+        columns = self.score_columns(pairs)
+        if self.watch is not None:
+            rows = None if adapter.one_series else np.asarray(dense(vectors), dtype=np.float64)
+            self.watch.add(self.model.fitted_.mixing.squeeze(pairs), rows)
+        if self.explain and adapter.explains:
+            for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
+                columns[name_at("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)
+        return columns
+
+
+KEPT_VALUES = 1 << 27  # of all vectors, 1 GB: of more rows only the units are kept
+BLOCK = 10_000  # rows that are read between two steps of the bar
+
+
+def dial(model: CentralityModel, t: float | None) -> float:
+    """Return the given t, checked, or the model's own if none is given."""
+    return one_t(model.t if t is None else t)
+
+
+def units_of(
+    model: CentralityModel, source: tables.Source, *, progress: bool = False
+) -> tuple[NDArray[np.float64], CellIssues]:  # (rows, 2)
+    """Return the units of all rows, and which cells could not be read; the rows themselves are not kept.
+
+    Rows that cannot be represented have NaN.
+    """
+    units, _, unreadable = units_and_rows(model, source, progress=progress, most=0)
+    return units, unreadable
+
+
+def units_and_rows(
+    model: CentralityModel, source: tables.Source, *, progress: bool = False, most: int = KEPT_VALUES
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, CellIssues]:  # (rows, 2), (rows, p)
+    """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
+    adapter = Adapter(model, source.schema.names)
+    parts: list[NDArray[np.float64]] = []
+    kept: list[NDArray[np.float64]] = []
+    values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
+    for table in adapter.read(source, progress=progress, title="Scoring"):
+        vectors = adapter.vectors(table)
+        parts.append(adapter.units(vectors, table.num_rows))
+        values_left -= vectors.shape[0] * vectors.shape[1]
+        kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
+    return np.concatenate(parts), np.concatenate(kept) if kept else None, adapter.report()
+
+
+def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)
+    """Return the vectors of a table's rows. Encoders of texts and images show bars of their own."""
+    if not progress or table.num_rows <= BLOCK or adapter.reader.input_spec().kind not in ("numbers", "table"):
+        return adapter.vectors(table)
+    from tqdm import tqdm
+
+    parts = []
+    with tqdm(total=table.num_rows, unit=" rows", unit_scale=True, desc="Reading", leave=False) as bar:
+        for start in range(0, table.num_rows, BLOCK):
+            block = table.slice(start, BLOCK)
+            parts.append(dense(adapter.vectors(block)))
+            bar.update(block.num_rows)
+    return np.concatenate(parts)
+
+
+def score(job: ScoringJob, data: str | Path, output: str | Path) -> chunks.Scored:
+    """Add the scores to the rows of `data` and write them to `output`, completely or not at all.
+
+    If `output` is "-", they go to stdout, each batch when it is scored.
+    """
+    checked_t(job.ts)
+    with tables.open_rows(data) as source:
+        return _score_source(job, source, output)
+
+
+def score_chunk(job: ScoringJob, chunk: chunks.Chunk) -> chunks.Scored:
+    """Score one chunk of work into its file, completely or not at all."""
+    checked_t(job.ts)
+    if job.resume and chunks.is_done(chunk, job.note(chunk.source)):
+        assert chunk.rows is not None  # it was compared with the rows that are there
+        return chunks.Scored(chunk.rows)
+    if not files.is_remote(chunk.target):
+        Path(chunk.target).parent.mkdir(parents=True, exist_ok=True)
+    with chunk.open() as source:
+        return _score_source(job, source, chunk.target)
+
+
+def _score_source(job: ScoringJob, source: tables.Source, output: str | Path) -> chunks.Scored:
+    """Score an open source: as text records if both it and the output are text, else as batches of columns."""
+    adapter = Adapter(job.model, source.schema.names)
+    tables.require_replaceable(job.names, adapter.columns)
+    tables.note_replaced(job.names, source.schema.names)  # those of an earlier scoring, say
+    if job.explain and not adapter.explains:
+        raise InputError(
+            "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "
+            "file was written before there were explanations (then fit it again). Score without --explain."
+        )
+    kind = formats.kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_to_write(output)
+    if adapter.one_series and source.in_part:
+        raise tables.TableError(
+            f"{source.name} is one series to this model, so it cannot be cut: score without --split."
+        )
+    with formats.open_output(output) as file:
+        if (
+            isinstance(source, TextSource)
+            and source.keeps_records
+            and kind == source.kind
+            and not adapter.one_series
+            and not set(job.names) & set(source.schema.names)
+        ):
+            rows = _score_records(job, source, adapter, file)
+        else:
+            rows = _score_batches(job, source, adapter, file, kind=kind, stream=str(output) == "-")
+        adapter.require_readable()
+    if job.watch is not None:
+        job.watch.end()
+    return chunks.Scored(rows, adapter.unreadable)
+
+
+def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: BinaryIO) -> int:
+    """Write text records in the same format: each stays as it was written, with the scores added at its end."""
+    from tqdm import tqdm
+
+    rows = 0
+    file.write(source.dialect.extended_header(job.names))
+    blocks = source.records(adapter.columns, adapter.types)
+    with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress) as bar:
+        for table, records in blocks if source.live else read_ahead(blocks):
+            file.write(b"".join(source.dialect.extended_records(records, job.new_columns(adapter, table))))
+            adapter.require_readable(after=ENOUGH_ROWS)
+            file.flush()
+            rows += table.num_rows
+            bar.update(table.num_rows)
+    return rows
+
+
+def _score_batches(
+    job: ScoringJob, source: tables.Source, adapter: Adapter, file: BinaryIO, *, kind: str, stream: bool
+) -> int:
+    """Write batches of the input's columns and the new ones, in a format of this kind."""
+    live = stream or source.live
+    rows, sink = 0, None
+    with ThreadPoolExecutor(1) as pool:
+        writing: Future[None] | None = None
+        for table in adapter.read(source, ahead=not live, progress=job.progress):
+            scored = with_scores(job, adapter, table)
+            if sink is None:
+                note = (
+                    {NOTE: job.note(source.files[0].file if len(source.files) == 1 else None)}
+                    if formats.FORMATS[kind].keeps_note
+                    else None
+                )
+                sink = formats.make_sink(kind, file, scored.schema.with_metadata(note), stream=stream)
+            if writing is not None:
+                writing.result()  # at most one batch waits to be written: memory stays bounded
+            writing = pool.submit(sink.write, scored)
+            if live:
+                writing.result()
+                file.flush()
+            rows += table.num_rows
+        assert writing is not None  # else there were no rows, and the adapter has said so
+        assert sink is not None
+        writing.result()
+        sink.close()
+    return rows
+
+
+def with_scores(job: ScoringJob, adapter: Adapter, table: pa.Table) -> pa.Table:
+    """Return the table with the job's columns at its end, those of the same name replaced."""
+    new = job.new_columns(adapter, table)
+    table = table.drop_columns([name for name in new if name in table.column_names])
+    for name, values in new.items():
+        table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score
+    return table

@@ -1,0 +1,352 @@
+"""Turn outputs of networks into scores, and mix both scores into one.
+
+A row is scored by a pair of units, the global and the local score on unbounded scales, 0 at the median of the training
+rows and 1 at their 95th percentile. The local head is the better one at finding outliers, so its head score carries a
+weight w: local = w times its unit, and global = its unit. The score at t is the paper's mixture of these two,
+
+    f(x, t) = squeeze(((1 - t) * global + t * local) / (1 - t + w * t)),
+
+linear in the head scores. The divisor is the mixture's own unit at t, that of a row at the 95th percentile of both
+heads: it changes no rank, and lets one `squeeze` bring every mixture into [0, 1] alike. So a row's centrality and its
+unbounded score are two ways to write one number. The global score has a veto: the local unit counts for no more than
+ALLOWANCE / (1 - t) above it. A far group of rows, however dense, is not typical then, unless t = 1 asks for the local
+score alone: a density. The paper's heads lie in [0, 1] already: w = 1, no veto, and nothing to squeeze.
+
+Each member of an ensemble is calibrated on rows that it was not trained on. Of each head, the member decides that
+scores the row lowest. A member trained on a row has overfitted it, and scores it high for that reason alone: one that
+was not decides. So a score follows from the row and the weights, and no row need be recognised.
+
+"clip" is the paper's: the global logit passes through a sigmoid, the local potential is rescaled between its 1st and
+99th percentiles on the training rows and clipped. Every point below the 1st percentile gets 0, so the oddest points
+tie. "soft" puts both heads into units of the upper half of the training rows, in which they are also mixed
+(`network/calibration.py`), and squeezes these units into (0, 1): the median row has 1/2, and no two rows tie.
+"""
+
+from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.arrays import FrozenArrays
+from centrality._internal.checks import InputError
+from centrality.engine import EngineCalibration, engine
+
+LOCAL_WEIGHT = 9.0  # w, measured: benchmarks/detection and, given a context, benchmarks/contextual.py
+ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
+ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Define how units are mixed and squeezed.
+
+    `local_weight` None: units are heads in [0, 1], mixed linearly. Else the local one counts so many times as much as
+    the global one. With `veto`, it may exceed the global one by ALLOWANCE / (1 - t) only.
+    """
+
+    local_weight: float | None
+    veto: bool = False
+
+    def share(self, t: Matrix | float) -> Matrix | float:
+        """Return the weight of the local unit at t, w t / (1 - t + w t): from 0 to 1."""
+        return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
+
+    def allowance(self, t: Matrix | float) -> Matrix:
+        """Return by how many units the local score may exceed the global one at t."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(ALLOWANCE / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
+
+    def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
+        """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
+        if type(t) is float and 0 <= t <= 1:  # many calls score one row at a time: plain numbers are quicker
+            share, of_global, of_local = self.share(t), units[:, 0], units[:, 1]
+            if self.veto and t < 1:
+                of_local = np.minimum(of_local, of_global + ALLOWANCE / (1 - t))
+            return np.asarray((1 - share) * of_global + share * of_local)
+        dial = checked_t(t)
+        of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
+        shares, of_local = self.share(dial), np.minimum(of_local, of_global + self.allowance(dial))
+        return np.asarray((1 - shares) * of_global + shares * of_local)
+
+    def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
+        """Return the derivatives of `mixed` at t by the two units."""
+        share = float(self.share(t))
+        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
+        return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
+
+    def squeeze(self, values: Matrix) -> Matrix:
+        """Bring units, or mixtures of them, into [0, 1]."""
+        return values if self.local_weight is None else squeezed(values)
+
+    def centrality(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
+        """Return the centrality at t of rows with these units: (n,), or (n, len(t)) for several."""
+        return self.squeeze(self.mixed(units, t))
+
+    def contributions(self, parts: Matrix, units: Matrix, origin: Matrix, t: float) -> Matrix:
+        """Return what each feature adds to the centrality at t, from what it adds to each unit.
+
+        `parts` (n, 2, p) add up to `units` - `origin`, both (n, 2). The result, (n, p), adds up to the difference of
+        centralities: the parts are mixed as the units are, and what a veto or squeezing make of that is a factor for
+        each row. Where the global score vetoes the local one, the global parts take the local one's share too.
+        """
+        before, after = self.mixed(origin, t), self.mixed(units, t)
+        weights = self.weights(units, t)
+        mixed = weights[:, :1] * parts[:, 0] + weights[:, 1:] * parts[:, 1]
+        moved = (weights * (units - origin)).sum(1)
+        factor = np.divide(after - before, moved, out=np.ones_like(moved), where=np.abs(moved) > ALIKE)
+        return np.asarray(mixed * (factor * chord(self.squeeze, before, after))[:, None])
+
+    def __call__(self, heads: Matrix, t: float | Sequence[float]) -> Matrix:
+        """Return the centrality at t of rows with these heads in [0, 1]: (n,), or (n, len(t)) for several.
+
+        Heads so near to 0 or 1 that rounding cannot tell them apart are taken to be equal: code that has units mixes
+        those.
+        """
+        return self.centrality(heads if self.local_weight is None else stretched(heads), t)
+
+
+LINEAR = Mixing(local_weight=None)
+SOFT = Mixing(LOCAL_WEIGHT, veto=True)
+SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT)
+
+
+def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> Matrix:
+    """Mix heads as a model with default settings does; `model.fitted_.mixing` mixes those of any model.
+
+    >>> import numpy as np
+    >>> from centrality import blend
+    >>> from centrality.network.calibration import LINEAR
+    >>> blend(np.array([[0.2, 0.6]]), [0, 1])
+    array([[0.2, 0.6]])
+    >>> blend(np.array([[0.2, 0.6]]), 0.25, LINEAR)
+    array([0.3])
+    """
+    return mixing(np.asarray(heads, dtype=np.float64), t)
+
+
+def squeezed(units: Matrix) -> Matrix:
+    """Map the real line onto (0, 1), smoothly and strictly increasing: 0 becomes 1/2; the lower tail is 1/distance."""
+    size = np.minimum(np.abs(units), 1e100)  # the cube of more would overflow
+    return np.asarray(np.where(units <= 0, 0.5 / (1 + size), 0.5 + 0.5 * size / np.cbrt(1 + size**3)))
+
+
+def stretched(heads: Matrix) -> Matrix:
+    """Return the inverse of `squeezed`; the ends 0 and 1, which it does not reach, become very large numbers."""
+    heads = np.clip(heads, 1e-18, np.nextafter(1.0, 0.0))
+    above = np.maximum(2 * heads - 1, 0.0)
+    return np.asarray(np.where(heads <= 0.5, 1 - 0.5 / heads, above / np.cbrt(1 - above**3)))
+
+
+def chord(function: Callable[[Matrix], Matrix], a: Matrix, b: Matrix) -> Matrix:
+    """Return (f(b) - f(a)) / (b - a), element by element; where a and b hardly differ, the derivative."""
+    least = 1e-6 * (1 + np.abs(a))
+    equal = np.abs(b - a) < ALIKE * (1 + np.abs(a))
+    a, b = np.where(equal, a - least, a), np.where(equal, a + least, b)
+    return np.asarray((function(b) - function(a)) / (b - a))
+
+
+def checked_t(t: object) -> Matrix:
+    """Return `t` as a float array of no or one dimension; raise unless every value is in [0, 1]."""
+    if type(t) is float and 0 <= t <= 1:
+        return np.array(t)
+    try:
+        dial = np.asarray(t, dtype=np.float64)
+    except (TypeError, ValueError):
+        dial = np.array(np.nan)
+    if dial.ndim > 1 or dial.size == 0 or not ((dial >= 0) & (dial <= 1)).all():
+        raise InputError(f"t must lie between 0 (global) and 1 (local), a number or a list of them, got {t!r}.")
+    return dial
+
+
+def one_t(t: object) -> float:
+    """Return `t` as one number; raise if it is a list."""
+    if type(t) is float and 0 <= t <= 1:
+        return t
+    dial = checked_t(t)
+    if dial.ndim:
+        raise InputError(f"t must be one number here, got {t!r}: this is computed for one t at a time.")
+    return float(dial)
+
+
+def name_at(kind: str, t: float, own: float) -> str:
+    """Name the column of a score at t: as its kind if that is the model's own t, else with t in per cent, no dot.
+
+    >>> name_at("centrality", 0.5, own=0.5), name_at("centrality", 0.25, own=0.5), name_at("p_value", 0.125, own=0.5)
+    ('centrality', 'centrality_t25', 'p_value_t12_5')
+    """
+    return kind if t == own else f"{kind}_t{100 * t:.6f}".rstrip("0").rstrip(".").replace(".", "_")
+
+
+CALIBRATIONS = ("soft", "clip")
+QUANTILES = (0.01, 0.99)  # the paper's
+UPPER_HALF = (0.5, 0.95)
+LOCAL_WIDTH_GIVEN = 3.0  # given a context a unit of the local score is so many times as wide: it says less, measured
+# (members, n, 1 + k): each network's global logit and k potentials of n rows.
+Outputs: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(FrozenArrays):
+    """Hold the constants of calibration: quantiles of outputs for rows that the networks were not trained on."""
+
+    kind: str
+    potentials: Matrix  # (members, k, 2) low and high of each noise scale's potential
+    members: Matrix  # (members, 2, 2) what is 0 and what is 1 of each member's global and local score
+    ends: Matrix  # (2, 2) low and high of the raw global score, and of the raw local one
+    halves: Matrix  # (2, 2) their medians and 95th percentiles
+    mixing: Mixing
+
+    def __post_init__(self) -> None:
+        """Raise if quantiles are out of order: heads would rise where rows get odder."""
+        super().__post_init__()
+        for name in ("potentials", "members", "ends", "halves"):
+            pairs = getattr(self, name)
+            if not (pairs[..., 0] <= pairs[..., 1]).all():
+                raise InputError(f"calibration.{name} must hold a low and a high value, got them in another order.")
+
+    @classmethod
+    def fit(cls, kind: str, outputs: Outputs, unseen: NDArray[np.bool_], **about: bool) -> tuple[Calibration, Matrix]:
+        """Return the calibration by these outputs for training rows, and the raw scores that such rows have when new.
+
+        `unseen` (members, n) says which members were not trained on which rows. `about`: the rows are `clean`; members
+        are `apart`, each with rows of its own that it has not seen; their `level_is_open`, since comparisons say
+        nothing about the level of g, which is then 0 at the median row; and `given` a context.
+        """
+        checked_calibration(kind)
+        count, _, k = outputs.shape
+        as_it_is = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
+        soft = SOFT_IF_CLEAN if about["clean"] and not about["given"] else SOFT
+        found = cls(
+            kind,
+            potentials=np.broadcast_to([0.0, 1.0], (1, 1, 2)) if (count, k) == (1, 2) else _ends(outputs, unseen),
+            members=as_it_is,
+            ends=as_it_is[0],
+            halves=as_it_is[0],
+            mixing=soft if kind == "soft" else LINEAR,
+        )
+        pairs = found.of_members(outputs)
+        if count > 1:
+            own = [np.quantile(pair[rows], UPPER_HALF, axis=0).T for pair, rows in zip(pairs, unseen, strict=True)]
+            found = replace(found, members=np.stack(own))
+        elif about["level_is_open"]:
+            own = [np.median(pair[rows, 0]) for pair, rows in zip(pairs, unseen, strict=True)]
+            found = replace(found, members=as_it_is + np.multiply.outer(own, [[1.0, 1.0], [0.0, 0.0]]))
+        raw = found.raw(outputs) if not about["apart"] else found.scores_as_unseen(outputs, unseen)
+        ends, halves = (np.quantile(raw, levels, axis=0).T for levels in (QUANTILES, UPPER_HALF))
+        if about["given"]:
+            halves[1, 1] = halves[1, 0] + LOCAL_WIDTH_GIVEN * (halves[1, 1] - halves[1, 0])
+        return replace(found, ends=ends, halves=halves), raw
+
+    @cached_property
+    def _engine(self) -> EngineCalibration:
+        low, width = rescaling(self.potentials)
+        center, spread = rescaling(self.members)
+        return engine().Calibration(low, 1 / width, center, 1 / spread)
+
+    @cached_property
+    def _upper_half(self) -> tuple[Matrix, Matrix]:
+        return rescaling(self.halves)
+
+    def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
+        """Return each member's global and local score, in its own units."""
+        return self._engine.of_members(_contiguous(outputs))
+
+    def raw(self, outputs: Outputs) -> Matrix:  # (n, 2)
+        """Combine the networks' outputs into raw scores: of each head, the lowest of the members'."""
+        return self._engine.raw(np.ascontiguousarray(outputs, dtype=np.float64))
+
+    def raw_back(self, outputs: Outputs, by: Matrix) -> Matrix:  # (members, n, 1 + k)
+        """Return derivatives by the outputs from derivatives by the raw scores, (n, 2)."""
+        return self._engine.raw_back(_contiguous(outputs), _contiguous(by))
+
+    def scores_as_unseen(self, outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (n, 2)
+        """Return the raw scores that these training rows would have if no member had been trained on them.
+
+        Scores of members trained on a row are replaced by draws from the r that were not: their mean, and beside it one
+        of their deviations, with its sign changed. These are scaled by √((r + 1) / (r - 1)): a new draw differs from
+        the mean of r others by (1 + 1/r) of the variance, and they themselves do by (1 - 1/r). A mean of r is also
+        noisier than one of all members, so means are shrunk by what that adds to their spread, both by medians, which
+        outliers do not move: that of r - 1 squares is (1 - 2 / (9 (r - 1)))³ of their mean.
+        """
+        pairs = self.of_members(outputs)
+        means, noise = np.empty(pairs.shape[1:]), np.empty(pairs.shape[1:])
+        for known, rows in group_by_mask(unseen):
+            said, r = pairs[np.ix_(known, rows)], max(int(known.sum()), 2)
+            means[rows] = said.mean(0)
+            usual = said.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
+            noise[rows] = usual * (1 / known.sum() - 1 / len(pairs))
+        low, middle, high = np.quantile(means, [0.16, 0.5, 0.84], axis=0)
+        spread = np.square(0.5 * (high - low))
+        drawn_in = np.sqrt(np.maximum(1 - np.median(noise, axis=0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
+        closer = (middle - means) * (1 - drawn_in)
+        for known, rows in group_by_mask(unseen):
+            said, r = pairs[np.ix_(known, rows)], int(known.sum())
+            wider = np.sqrt((r + 1) / (r - 1)) if r > 1 else 0.0
+            for place, member in enumerate(np.flatnonzero(~known)):
+                pairs[member, rows] = means[rows] - wider * (said[place % r] - means[rows])
+        pairs += closer
+        return np.asarray(pairs.min(0))
+
+    def units(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
+        """Return raw scores in the units in which they are mixed.
+
+        Those of "soft" are 0 at the median of the training rows, 1 at the 95th percentile, which outliers among them do
+        not move, and have no ends. Those of "clip" are heads in [0, 1].
+        """
+        if self.kind == "clip":
+            low, width = rescaling(self.ends[1])
+            return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
+        low, width = self._upper_half
+        return np.asarray((raw - low) / width)
+
+    def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
+        """Return the derivative of each unit by its raw score."""
+        if self.kind == "clip":
+            low, width = rescaling(self.ends[1])
+            of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
+            return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
+        return np.broadcast_to(1 / self._upper_half[1], raw.shape)
+
+    def as_soft(self) -> Calibration:
+        """Return the soft calibration by the same quantiles, which has a slope also where "clip" is flat."""
+        return self if self.kind == "soft" else replace(self, kind="soft", mixing=SOFT)
+
+
+def group_by_mask(unseen: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """Group rows by the members not trained on them: yield these members, and the rows of the group."""
+    kinds, kind = np.unique(unseen, axis=1, return_inverse=True)
+    for number, known in enumerate(kinds.T):
+        yield known, np.flatnonzero(kind.ravel() == number)
+
+
+def _ends(outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (members, k, 2)
+    pairs = zip(outputs, unseen, strict=True)
+    return np.stack([np.quantile(own[rows, 1:].astype(np.float64), QUANTILES, axis=0).T for own, rows in pairs])
+
+
+def rescaling(low_high: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the low ends and the widths of intervals, given along the last dimension; an empty one gets width 1."""
+    low, high = low_high[..., 0], low_high[..., 1]
+    return low, np.where(high > low, high - low, 1.0)
+
+
+def _contiguous(array: Outputs) -> Matrix:
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def checked_calibration(kind: str) -> None:
+    """Raise unless a calibration of this name exists."""
+    if kind not in CALIBRATIONS:
+        raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
+
+
+def sigmoid(g: Matrix) -> Matrix:
+    """Return 1 / (1 + exp(-g)), without overflow at either end."""
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * g)))

@@ -1,0 +1,115 @@
+"""Score with a trained network: rows in, outputs of every member out, and slopes along straight lines."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.input import CheckedRows
+from centrality.engine import Engine, engine
+from centrality.network.network import BACKGROUND_PARTS, LOWEST, Network
+from centrality.network.scaling import Scaling, as_floats
+
+Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
+Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+
+
+class NetworkScorer(Protocol):
+    """Computes the outputs of a trained network."""
+
+    device: str
+    members: int
+
+    def __call__(self, z: NDArray[np.float32]) -> Outputs:
+        """Return the outputs for rows that are scaled."""
+
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
+        """Return the outputs for rows in the user's units."""
+
+    def along(
+        self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
+    ) -> tuple[Outputs, Back]:
+        """Return outputs at the points start + at * step, and a function from derivatives by them to those by points.
+
+        `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k); the function turns an
+        array of that shape into (n, p), summed over the s points of each line.
+        """
+
+
+class EngineScorer:
+    """Scores on a CPU with the compiled engine.
+
+    Each projection, being linear, is folded into the head above it. Weights are float32, heads compute in float64, and
+    every sum has one fixed order: a row's outputs have the same bits in any batch, on any CPU.
+    """
+
+    device = "cpu"
+
+    def __init__(self, network: Network, engine: Engine) -> None:
+        self._network, self._engine, self.members = network, engine, network.members
+        members = [
+            [self._trunk(member, trunk) for trunk in range(network.layout.trunks)] for member in range(self.members)
+        ]
+        self._model = engine.Model(members, background_in(engine, network))
+        self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
+
+    def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
+        return _packed_again, (self._network,)  # the rest is made of it
+
+    def _trunk(self, member: int, number: int) -> tuple[object, object]:
+        """Return a trunk's layers, and the head above it, with zero weights for outputs of the other trunk."""
+        network, trunks = self._network, self._network.layout.trunks
+        count = len(network.layout.hidden)
+        layers = [network.linear(f"trunks.{number}.{2 * place}", member) for place in range(count)]
+        heads = [folded_head(network, member, head, number) for head in ("global_head", "local_head")]
+        if trunks == 2:
+            silent = heads[1 - number]
+            heads[1 - number] = np.zeros_like(silent[0]), np.zeros_like(silent[1])
+        weight, bias = (np.concatenate(parts) for parts in zip(*heads, strict=True))
+        return layers, (weight, bias)
+
+    def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the outputs for rows that are scaled."""
+        return self._model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)
+
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
+        """Return the outputs for rows in the user's units."""
+        if (known := self._scaling) is None or known[0] is not scaling:
+            self._scaling = known = scaling, scaling.to_engine(self._engine)
+        return self._model.outputs(as_floats(rows), known[1])
+
+    def along(
+        self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
+    ) -> tuple[Outputs, Back]:
+        """Return outputs at points on lines, and a function from derivatives by them to those by points."""
+        starts = np.broadcast_to(start, step.shape)
+        line = tuple(np.ascontiguousarray(part, dtype=np.float32) for part in (starts, step, at))
+
+        def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
+            return self._model.back(line[0], line[1], line[2], np.ascontiguousarray(by, dtype=np.float32))
+
+        return self._model.along(*line), back
+
+
+def background_in(engine: Engine, network: Network) -> object | None:
+    """Return the network's background as the engine takes it."""
+    if not network.background:
+        return None
+    return engine.Background(*(network.background[name] for name in BACKGROUND_PARTS), LOWEST)
+
+
+def _packed_again(network: Network) -> EngineScorer:
+    return EngineScorer(network, engine())
+
+
+def folded_head(
+    network: Network, member: int, head: str, trunk: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a head and the projection below it as one linear layer, rounded to float32 once."""  # (out, q), (out,)
+    projection = f"trunks.{trunk}.{2 * len(network.layout.hidden)}"
+    weight, bias = (part.astype(np.float64) for part in network.linear(projection, member))
+    own, own_bias = (part.astype(np.float64) for part in network.linear(head, member))
+    with np.errstate(over="ignore"):
+        found = (own @ weight).astype(np.float32), (own_bias + own @ bias).astype(np.float32)
+    return found[0].astype(np.float64), found[1].astype(np.float64)

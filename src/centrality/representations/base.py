@@ -1,0 +1,162 @@
+"""Define what every representation has: the columns it reads, how it describes them, and how it is saved."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, TypeAlias, TypeGuard, cast
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+from narwhals.stable.v2.typing import IntoDataFrame
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from centrality._internal.checks import InputTypeError
+from centrality._internal.input import RowsLike, in_memory
+from centrality._internal.model_file import Arrays
+from centrality.tables.columns import CellIssues, TableError, first_few, require
+
+ItemsLike: TypeAlias = RowsLike | Sequence[object]  # a table, or a list of texts, of images or of series
+Options: TypeAlias = Mapping[str, Any]  # those of the command line, by name
+State: TypeAlias = dict[str, Any]  # values that JSON can hold
+
+
+class Representation(TransformerMixin, BaseEstimator):
+    """Turns rows of some kind into rows of numbers; a subclass defines `fit`, `transform` and its state."""
+
+    kind: str  # what it reads: "table", "text", "images" or "series"
+    spellings: tuple[str, ...]  # what `--represent` may say for it
+    rows_at_once = 4096  # how many rows are best turned into vectors together
+    windowed = False  # True: all rows are one series, and the vectors are those of its windows
+    columns_: list[str] | None  # the columns of a table it reads; None if it was not given a table
+
+    @classmethod
+    def from_command_line(cls, column: str, options: Options) -> Self:
+        """Return the representation that `--represent KIND:COLUMN` means, with the command's options that it takes."""
+        given = {"column": column or None, **options}
+        known = cls._get_param_names()
+        return cls(**{name: value for name, value in given.items() if name in known and value is not None})
+
+    def types(self) -> dict[str, pa.DataType]:
+        """Say in which types the columns should be read from text files."""
+        return {}
+
+    def examined(self, X: ItemsLike) -> tuple[NDArray[Any], CellIssues]:
+        """Return the result of `transform`, and which cells could not be read, without a warning or an error."""
+        vectors = np.asarray(self.transform(X))
+        return vectors, CellIssues(len(vectors))
+
+    def transform_as_new(self, X: ItemsLike) -> NDArray[Any] | None:
+        """Return the vectors of the rows of fitting, each as if it had not been among them; None if that is no matter.
+
+        Rows of fitting are judged by these. A word that only one row has is known to what is learned from that row; in
+        a new row such a word would be unknown, and p-values are of new rows.
+        """
+        return None
+
+    def describe(self) -> dict[str, str]:
+        """Describe in words how each column is encoded."""
+        raise NotImplementedError
+
+    def doubts(self) -> dict[str, str]:
+        """Return the columns that may have been read otherwise than they are meant, with the reason for each."""
+        return {}
+
+    def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
+        """Return the names of a vector's features, and the feature of each number; None if they have no names."""
+        return None
+
+    def measurements(self) -> NDArray[np.bool_] | None:
+        """Say which numbers of a vector measure something, all being scaled already; None: they are yet to be scaled.
+
+        A measurement may lie beyond all that occurred in fitting, and then counts as rows of numbers do there.
+        """
+        return None
+
+    def rarities(self) -> dict[str, int]:
+        """Return, for features that are texts, the position of the number that says how rare their words are."""
+        return {}
+
+    def spread(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+        """Return scores of windows as scores of the moments of a series of this length."""
+        raise NotImplementedError
+
+    def shown(self, X: ItemsLike) -> Sequence[object] | None:
+        """Return the text, image or curve of each vector to show; None where the row's values are enough."""
+        return None
+
+    def rows_of(self, length: int) -> NDArray[np.intp]:
+        """Return the row number of each vector among so many rows: one vector per row, except for windows."""
+        return np.arange(length)
+
+    def values(self, X: ItemsLike) -> list[list[object]]:
+        """Return the rows' values, a list for each of the `origins`."""
+        raise NotImplementedError
+
+    def typical(self, z: NDArray[np.floating]) -> list[object]:
+        """Return the value that a vector encodes for each of the `origins`; None where it cannot be decoded."""
+        raise NotImplementedError
+
+    def warm_up(self) -> None:
+        """Load what `transform` needs, if loading takes a while."""
+
+    def state(self) -> tuple[State, Arrays]:
+        """Return what `fit` learned, as JSON values and arrays."""
+        raise NotImplementedError
+
+    def restore(self, state: State, arrays: Arrays) -> Self:
+        """Restore what `fit` learned: the inverse of `state`."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "columns_")
+
+
+def is_frame(X: object) -> TypeGuard[IntoDataFrame]:
+    """Say whether X is a pandas, polars or Arrow table."""
+    return isinstance(X, pa.RecordBatch) or bool(nw.dependencies.is_into_dataframe(X))
+
+
+def as_arrow(X: ItemsLike) -> pa.Table:
+    """Return a pandas, polars or Arrow table as an Arrow table; columns of an array are called x0, x1, ..."""
+    if isinstance(X, pa.RecordBatch):
+        return pa.Table.from_batches([X])
+    X = in_memory(X)
+    if is_frame(X):
+        return _frame_as_arrow(X)
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise TableError(
+            f"A table was wanted (pandas, polars, Arrow, or an array of rows), got {type(X).__name__} "
+            f"of shape {array.shape}."
+        )
+    return pa.table({f"x{j}": pa.array(array[:, j].tolist() if array.dtype == object else array[:, j])
+                     for j in range(array.shape[1])})  # fmt: skip
+
+
+def _frame_as_arrow(frame: IntoDataFrame) -> pa.Table:
+    """Return the columns of a frame as an Arrow table, without a pandas index."""
+    native = nw.from_native(frame, eager_only=True)
+    try:
+        if native.implementation.is_pandas():
+            return pa.Table.from_pandas(native.to_native(), preserve_index=False).replace_schema_metadata(None)
+        return native.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        said = "; ".join(str(part) for part in error.args)
+        raise TableError(
+            f"A column holds values of several kinds: {said}. One kind a column was wanted: numbers, text or dates."
+        ) from None
+
+
+def chosen_column(X: ItemsLike, column: str | None) -> tuple[str | None, Sequence[object]]:
+    """Return the column's name and the items of X: the named or only column of a table; else None and X itself."""
+    if not is_frame(X):
+        if isinstance(X, str | bytes):
+            raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")
+        return None, cast(Sequence[object], X)
+    table = as_arrow(X)
+    if column is None:
+        if table.num_columns != 1:
+            raise TableError(f"Say which column to read, column=...: there are {first_few(table.column_names)}.")
+        column = table.column_names[0]
+    require(table.column_names, [column])
+    return column, table[column].to_pylist()

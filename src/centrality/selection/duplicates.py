@@ -1,0 +1,313 @@
+"""Find rows with equal cells, and rows that lie near each other.
+
+Cells are those of a quick k-means, about a thousand rows each: a row's nearest neighbour lies in its cell unless a
+border runs between them, which it hardly does between copies. On one core this is many times quicker than an index that
+answers any query, and finds copies as often (benchmarks/copies.py neighbours).
+
+Rows of few values agree in all columns but one by chance, too. The number of such pairs is estimated from those that
+differ in that column and in another one: if a share s of all pairs agrees in the other one, s / (1 - s) times as many
+agree there.
+
+Within the ball that reaches to a row's k-th neighbour, rows by chance lie evenly: the nearest is then as near as
+u = (d / d_k)^dimension or nearer with probability 1 - (1 - u)^(k - 1). The dimension is that of the data itself, by the
+distances of the neighbours (Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of
+1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours. A pair is
+tested once, though both of its rows have a p-value: of n rows, n p / 2 pairs have one below p by chance.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from tqdm import tqdm
+
+from centrality.tables.columns import is_number, is_text
+
+ONE_CELL = 5_000  # up to so many rows, every row is compared with every other
+CELL = 1_000  # rows of a cell, about
+ROUNDS = 3  # of k-means
+BLOCK = 2_048  # rows compared at once
+
+Floats = NDArray[np.float32]
+
+
+def nearest(
+    Z: Floats, k: int, rng: np.random.Generator, *, progress: bool = False
+) -> tuple[Floats, NDArray[np.intp]]:  # (n, k), (n, k)
+    """Return the distances of each row to its k nearest others, rising, and the numbers of these.
+
+    Where a cell holds fewer, the distances are infinite and the numbers -1.
+
+    >>> apart, which = nearest(np.array([[0.0], [1.0], [5.0]], dtype=np.float32), 1, np.random.default_rng(0))
+    >>> apart.ravel().tolist(), which.ravel().tolist()
+    ([1.0, 1.0, 4.0], [1, 0, 1])
+    """
+    apart = np.full((len(Z), k), np.inf, dtype=np.float32)
+    which = np.full((len(Z), k), -1, dtype=np.intp)
+    cell = _cells(Z, rng)
+    order = np.argsort(cell, kind="stable")
+    members = np.split(order, np.searchsorted(cell[order], np.arange(1, int(cell.max()) + 1)))
+    for rows in tqdm(members, disable=not progress, desc="Comparing rows", leave=False):
+        if len(rows) > 1:
+            apart[rows, : len(rows) - 1], which[rows, : len(rows) - 1] = _within(Z, rows, k)
+    return apart, which
+
+
+def _within(Z: Floats, rows: NDArray[np.intp], k: int) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the distances and numbers of each row's nearest rows among these rows."""
+    E = Z[rows] - Z[rows].mean(0)  # small numbers: differences of squares are then exact enough
+    squares = np.einsum("ij,ij->i", E, E)
+    k = min(k, len(rows) - 1)
+    apart, which = np.empty((len(rows), k), dtype=np.float32), np.empty((len(rows), k), dtype=np.intp)
+    for start in range(0, len(rows), BLOCK):
+        part = slice(start, min(start + BLOCK, len(rows)))
+        distance = squares[part, None] + squares - 2 * E[part] @ E.T
+        distance[np.arange(len(distance)), np.arange(part.start, part.stop)] = np.inf
+        near = np.argpartition(distance, k - 1, axis=1)[:, :k]
+        exact = np.sqrt(np.square(E[part, None] - E[near]).sum(2))  # exact for rows that nearly agree
+        rising = np.argsort(exact, axis=1, kind="stable")
+        apart[part], which[part] = np.take_along_axis(exact, rising, 1), rows[np.take_along_axis(near, rising, 1)]
+    return apart, which
+
+
+def _cells(Z: Floats, rng: np.random.Generator) -> NDArray[np.intp]:  # (n,)
+    """Return the cell of each row: the number of the nearest centre."""
+    if len(Z) <= ONE_CELL:
+        return np.zeros(len(Z), dtype=np.intp)
+    count = len(Z) // CELL
+    centres = Z[rng.choice(len(Z), count, replace=False)]
+    sample = Z[rng.choice(len(Z), min(len(Z), 50 * count), replace=False)]
+    for _ in range(ROUNDS):
+        cell = _nearest_centre(sample, centres)
+        sums, sizes = np.zeros_like(centres), np.bincount(cell, minlength=count)
+        np.add.at(sums, cell, sample)
+        centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres).astype(np.float32)
+    return _nearest_centre(Z, centres)
+
+
+def _nearest_centre(Z: Floats, centres: Floats) -> NDArray[np.intp]:
+    squares = np.einsum("ij,ij->i", centres, centres)
+    parts = [np.argmin(squares - 2 * Z[s : s + BLOCK] @ centres.T, axis=1) for s in range(0, len(Z), BLOCK)]
+    return np.concatenate(parts)
+
+
+Hashes = NDArray[np.uint64]
+BY_CHANCE = 0.05  # of the pairs that agree but for a column: if more do so by chance, none of them are called copies
+TELLING = 3  # columns, those in which the fewest pairs agree, that say how many do by chance
+HARDLY_REPEATED = 0.9  # of the cells of a column differ from all others: what agrees there may be copies
+DECIMALS = 6  # numbers with more of them do not agree by chance
+
+
+class CellHashes:
+    """Hold a hash for each row, the sum of the hashes of its cells; subtracting a cell's hash leaves out its column."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._columns = table.columns
+        self.rows: Hashes = np.zeros(table.num_rows, dtype=np.uint64)
+        for number, column in enumerate(self._columns):
+            self.rows += _hashed(column, number)
+
+    def exact(self) -> NDArray[np.intp]:  # (n,)
+        """Return for each row the first row that agrees with it in every cell; this may be the row itself."""
+        return _first_alike(self.rows)
+
+    def but_one(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, list[NDArray[np.intp]]]]:
+        """Yield each column, by number, that alone differs between some rows, and the groups of these rows.
+
+        No two of the rows may agree in every cell. Columns for which such groups arise by chance are left out.
+        """
+        found = {number: groups_alike(self._without(rows, number)) for number in range(len(self._columns))}
+        found = {number: groups for number, groups in found.items() if groups} if len(found) > 1 else {}
+        if not found:
+            return
+        pairs = {number: sum(len(group) * (len(group) - 1) / 2 for group in groups) for number, groups in found.items()}
+        shares = [self._agreeing(rows, number) for number in range(len(self._columns))]
+        for number, groups in found.items():
+            if self._by_chance(rows, number, pairs, shares) <= BY_CHANCE * pairs[number]:
+                yield number, [rows[group] for group in groups]
+
+    def _without(self, rows: NDArray[np.intp], *numbers: int) -> Hashes:
+        """Return the hashes of these rows without those of some columns."""
+        hashes = self.rows[rows]
+        for number in numbers:
+            hashes = hashes - self._of(rows, number)
+        return hashes
+
+    def _of(self, rows: NDArray[np.intp], number: int) -> Hashes:
+        return _hashed(self._columns[number], number)[rows]
+
+    def _agreeing(self, rows: NDArray[np.intp], number: int) -> float:
+        """Return the share of all pairs of rows that agree in this column by chance."""
+        hashes, column = self._of(rows, number), self._columns[number]
+        is_hardly_repeated = len(np.unique(hashes)) >= HARDLY_REPEATED * len(rows)
+        if is_hardly_repeated and is_text(column.type):
+            return 0.0
+        if is_hardly_repeated and is_number(column.type):
+            return _agreeing_when_rounded(column.cast(pa.float64(), safe=False).drop_null().to_numpy())
+        return _pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
+
+    def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
+        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns."""
+        others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
+        others = [other for other in others if shares[other] < 1]
+        if not others:  # all other columns hold one value
+            return pairs[number]
+        estimates = [0.0]
+        for other in (other for other in others[:TELLING] if shares[other] > 0):
+            differ_in_both = _pairs(self._without(rows, number, other)) - pairs[number] - pairs.get(other, 0)
+            estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
+        return max(estimates)
+
+
+def _hashed(column: pa.ChunkedArray, number: int) -> Hashes:
+    """Return a hash for each cell of a column; a missing value is a value like others."""
+    if not (pa.types.is_dictionary(column.type) or _is_plain_number(column)):
+        column = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
+    if _is_plain_number(column):
+        bits = (column.to_numpy().astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: a zero has no sign
+    else:
+        codes = column.indices if hasattr(column, "indices") else column.combine_chunks().indices
+        bits = codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
+    return _mixed(bits + np.uint64((number + 1) * 0x9E3779B97F4A7C15 % (1 << 64)))
+
+
+def _is_plain_number(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_floating(column.type)) and column.null_count == 0
+
+
+def _mixed(bits: Hashes) -> Hashes:
+    """Return numbers in which every bit depends on all bits of those given: the finisher of splitmix64."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def _first_alike(hashes: Hashes) -> NDArray[np.intp]:
+    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+    return np.asarray(first[group], dtype=np.intp)
+
+
+def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
+    """Return the groups of two or more positions with the same hash or value; groups and their positions are sorted."""
+    order = np.argsort(hashes, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
+    sizes = np.diff(np.append(starts, len(order)))
+    groups = [order[starts[which] : starts[which] + sizes[which]] for which in np.flatnonzero(sizes > 1)]
+    return sorted(groups, key=lambda group: int(group[0]))
+
+
+def _pairs(hashes: Hashes) -> float:
+    """Return how many pairs have the same hash."""
+    sizes = np.unique(hashes, return_counts=True)[1].astype(np.float64)
+    return float((sizes * (sizes - 1)).sum() / 2)
+
+
+def _agreeing_when_rounded(values: NDArray[np.float64]) -> float:
+    """Return how often two numbers agree only because they are rounded: the step over twice the middle half's width.
+
+    >>> _agreeing_when_rounded(np.arange(101.0))  # 101 whole numbers
+    0.01
+    """
+    low, high = np.quantile(values, [0.25, 0.75]) if len(values) else (0.0, 0.0)
+    for decimals in range(DECIMALS + 1 if high > low else 0):
+        step = 10.0**-decimals
+        if np.mean(np.abs(values - np.round(values, decimals)) < 1e-6 * step) > 0.99:
+            return float(min(0.5 * step / (high - low), 1.0))
+    return 0.0
+
+
+NEIGHBOURS = 15
+FALSE_SHARE = 0.01
+FAR_BELOW = 0.25  # of the usual distance to the nearest other row
+MARKEDLY = 1.5  # four times the standard deviation of a mean over the neighbours of a row
+FEWEST = 20  # fewest rows whose spacing can be estimated
+
+
+def near_copies(
+    Z: Floats, rng: np.random.Generator, *, far_below: float = FAR_BELOW, progress: bool = False
+) -> list[NDArray[np.intp]]:
+    """Return groups of rows that are near copies of each other; no row is in two of them.
+
+    `far_below` is the share of the usual distance between neighbours above which no pair is a copy.
+    """
+    apart, which = nearest(Z, NEIGHBOURS, rng, progress=progress)
+    first, second = _near_pairs(apart, which, far_below)
+    return groups_of(first, second, len(Z))
+
+
+def _near_pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the pairs of rows that are near copies, as two arrays of row numbers."""
+    spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
+    is_other = (apart > far_below * spacing) & (which >= 0)  # too far for a copy
+    chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
+    chance[is_other] = 1.0
+    rows = np.repeat(np.arange(len(apart)), apart.shape[1])
+    seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
+    one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
+    first, second, p = _mutual(one, other, p, len(apart))
+    enough = _at_false_discovery_rate(p, len(apart) / 2)
+    return first[enough], second[enough]
+
+
+def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool_]) -> NDArray[np.float64]:  # (n,)
+    """Estimate the dimension of the data around each row, by how distances grow from the second neighbour on.
+
+    Of rows that lie evenly, dimension * log(d_k / d_j) are k - 1 exponential numbers in order. Without the largest,
+    that of the nearest neighbour, which may be a copy, they sum up to k - 1 - (1 + 1/2 + ... + 1/(k - 1)); the median
+    of such a sum is 1/3 less. The median over all rows gives the dimension, but where the mean over those neighbours of
+    a row that are no copies of it gives a markedly smaller one: in a table, rows of the same categories differ in few
+    columns.
+    """
+    there = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
+    if not there.any():
+        return np.ones(len(apart))
+    others = apart.shape[1] - 1
+    expected = others - (1 / np.arange(1, others + 1)).sum()
+    growth = np.full(len(apart), np.nan)
+    growth[there] = np.log(apart[there, -1:] / apart[there, 1:-1]).sum(1)
+    overall = np.nanmedian(growth) * expected / (expected - 1 / 3)
+    known = np.where(there, growth, overall)
+    nearby = (known[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
+    return np.asarray(expected / np.maximum(np.where(nearby > MARKEDLY * overall, nearby, overall), 1e-6))
+
+
+def _chance(apart: Floats, reach: Floats, dimension: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, k)
+    """Return the probability that a row has another row so near by chance."""
+    ratio = np.divide(apart, reach[:, None], out=np.ones(apart.shape), where=(reach > 0)[:, None] & np.isfinite(apart))
+    inside = np.clip(ratio, 0, 1) ** dimension[:, None]
+    return np.asarray(-np.expm1((apart.shape[1] - 1) * np.log1p(-np.minimum(inside, 1 - 1e-12))))
+
+
+def _mutual(
+    one: NDArray[np.intp], other: NDArray[np.intp], p: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Return each pair that is close as seen from both of its rows, once, with the larger of both probabilities."""
+    key = np.minimum(one, other) * n + np.maximum(one, other)
+    order = np.argsort(key, kind="stable")
+    key, p = key[order], p[order]
+    twice = np.flatnonzero(key[1:] == key[:-1])
+    return key[twice] // n, key[twice] % n, np.maximum(p[twice], p[twice + 1])
+
+
+def _at_false_discovery_rate(p: NDArray[np.float64], tests: float) -> NDArray[np.bool_]:
+    """Say which of `tests` tests are discoveries (Benjamini and Hochberg), given all of their small p-values."""
+    in_order = np.sort(p)
+    passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(p) + 1) / tests)
+    return p <= (in_order[passed[-1]] if len(passed) else -1.0)
+
+
+def groups_of(first: NDArray[np.intp], second: NDArray[np.intp], n: int) -> list[NDArray[np.intp]]:
+    """Return the groups of n rows that these pairs connect, each in order; rows without a pair are left out."""
+    if not len(first):
+        return []
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))
+    _, label = connected_components(graph, directed=False)
+    order = np.argsort(label, kind="stable")
+    sizes = np.bincount(label)
+    groups = np.split(order, np.cumsum(sizes)[:-1])
+    return [groups[g] for g in np.flatnonzero(sizes > 1)]

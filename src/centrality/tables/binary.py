@@ -1,0 +1,380 @@
+"""Read and write binary formats: Parquet, Arrow, NumPy arrays, folders of images.
+
+Files are read, not mapped into memory: if a mapped file were truncated meanwhile, the process would crash.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZipFile
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import datasets
+from centrality.datasets import published
+from centrality.tables import files
+from centrality.tables.columns import (
+    BATCH,
+    DAMAGED,
+    FileState,
+    Format,
+    Sink,
+    Source,
+    TableError,
+    Types,
+    first_few,
+    numbers,
+    reading,
+    repeated,
+    require_distinct,
+)
+
+FETCHED_TOGETHER = 16  # footers: from a store, each is a wait
+DESCRIBED = 1_000_000  # pieces of columns whose places in their files stay in memory; of others, they are read again
+ROW_GROUP = 131_072  # rows gathered before they are written as a row group
+NOTE = "centrality"  # the name under which our note stands at the end of a file
+
+
+@dataclass(frozen=True)
+class Footer:
+    """Hold the contents of a Parquet file's footer."""
+
+    file: str  # a path or an address
+    schema: pa.Schema
+    groups: tuple[int, ...]  # the rows of each row group
+    note: str | None = None  # what centrality wrote there
+    places: Any = field(default=None, compare=False, repr=False)  # as Arrow takes it, not to be read again
+    state: FileState | None = field(default=None, compare=False, repr=False)  # None: on a store, whose files are whole
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups)
+
+    def open(self, groups: tuple[int, int] | None = None) -> "ParquetSource":
+        """Open the file's rows, or those of the row groups from the first number up to the second."""
+        return ParquetSource(self.file, [self], groups)
+
+
+class ParquetSource(Source):
+    """Reads Parquet files of one schema; of a single file, possibly only some row groups."""
+
+    kind = ".parquet"
+
+    def __init__(self, name: str, files: Sequence[Footer], groups: tuple[int, int] | None = None) -> None:
+        self.name, self.files, self._footers = name, files, files
+        self._groups, self.in_part = groups, groups is not None
+        self.schema, self.states = files[0].schema, [part.state for part in files]
+        for other in files:
+            if not other.schema.equals(self.schema):
+                first, second = (Path(part.file).name for part in (files[0], other))
+                raise TableError(
+                    f"{name}: one schema was wanted, but {second} differs from {first}: "
+                    f"{_difference(self.schema, other.schema)}. Score them one by one, or make them agree."
+                )
+        self.rows = sum(sum(part.groups[slice(*groups) if groups else slice(None)]) for part in files)
+        self._require_rows()
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        for part in self._footers:
+            groups = range(*self._groups) if self._groups else range(len(part.groups))
+            with open_file(part.file, part.places) as file:
+                for batch in file.iter_batches(
+                    batch_size=BATCH, row_groups=list(groups), columns=list(names), use_threads=False
+                ):
+                    batch.validate(full=True)  # a damaged file may hold invalid texts
+                    yield batch.select(list(names)).replace_schema_metadata(None)
+
+
+class ParquetSink(Sink):
+    """Writes row groups of bounded size."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        from pyarrow import parquet
+
+        # Dictionaries of measured numbers only cost time: nearly every one is different.
+        repeated = [field.name for field in schema if not pa.types.is_floating(field.type)]
+        self._writer = parquet.ParquetWriter(file, schema, use_dictionary=repeated, write_statistics=repeated)
+        self._waiting: list[pa.Table] = []
+
+    def write(self, table: pa.Table) -> None:
+        self._waiting.append(table)
+        if sum(part.num_rows for part in self._waiting) >= ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting), row_group_size=2 * ROW_GROUP)
+            self._waiting = []
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+
+def open_files(name: str, files: Sequence[str]) -> ParquetSource:
+    """Open files, by their paths or addresses, as one table; each footer is read once, now."""
+    described, footers = 0, []
+    with ThreadPoolExecutor(FETCHED_TOGETHER) as pool:
+        for read in pool.map(read_footer, files):
+            described += len(read.groups) * len(read.schema)
+            footers.append(read if described <= DESCRIBED else replace(read, places=None))
+    return ParquetSource(name, footers)
+
+
+def open_file(file: str, places: Any = None) -> Any:
+    """Open the Parquet file at a path or address, to be read piece by piece."""
+    from pyarrow import parquet
+
+    filesystem, path = files.filesystem_and_path(file)
+    return parquet.ParquetFile(path, metadata=places, pre_buffer=False, buffer_size=1 << 20, filesystem=filesystem)
+
+
+def read_footer(file: str) -> Footer:
+    """Read a Parquet file's footer."""
+    state = None if files.is_remote(file) else FileState.of(files.filesystem_and_path(file)[1])
+    with reading(file, ".parquet"), open_file(file) as there:
+        schema, places = there.schema_arrow, there.metadata  # whose names may not be valid text
+        groups = tuple(places.row_group(i).num_rows for i in range(places.num_row_groups))
+    found = (schema.metadata or {}).get(NOTE.encode())
+    note = None if found is None else found.decode(errors="replace")
+    return Footer(file, schema.remove_metadata(), groups, note, places, state)
+
+
+def _difference(first: pa.Schema, second: pa.Schema) -> str:
+    for column in first:
+        if column.name not in second.names:
+            return f"it has no column {column.name!r}"
+        if second.field(column.name).type != column.type:
+            return f"column {column.name!r} is {second.field(column.name).type}, not {column.type}"
+    extra = [name for name in second.names if name not in first.names]
+    return f"it has a column {extra[0]!r} more" if extra else "its columns come in another order"
+
+
+PARQUET = Format(lambda path: open_files(str(path), [str(path)]), ParquetSink, keeps_note=True)
+
+FILE_BEGINS = b"ARROW1"
+STREAM_BEGINS = b"\xff\xff\xff\xff"  # as every message of an IPC stream does
+
+
+class ArrowSource(Source):
+    """Reads an Arrow IPC file or stream."""
+
+    kind = ".arrow"
+
+    def __init__(self, name: str, file: Any) -> None:
+        self.name = name
+        with reading(name, "an Arrow file or stream", (*DAMAGED, SystemError)):  # names may be invalid
+            self._open(file)
+            self.schema = self._reader.schema.remove_metadata()
+            self._require_rows()
+
+    def _open(self, file: Any) -> None:
+        if isinstance(file, pa.OSFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
+            self._reader = pa.ipc.open_file(file)
+            require_distinct(repeated(self._reader.schema.names), self.name)
+            from pyarrow import dataset  # imports pandas, which most commands do not need
+
+            self.rows = dataset.dataset(self.name, format="ipc").count_rows()  # which reads no values
+            return
+        if isinstance(file, pa.OSFile):
+            file.seek(0)
+        self._reader = pa.ipc.open_stream(file)
+
+    def close(self) -> None:
+        self._reader = None
+
+    def _stored(self) -> Iterator[pa.RecordBatch]:
+        return (self._reader.get_batch(i) for i in range(self._reader.num_record_batches))
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        for stored in self._reader if self.rows is None else self._stored():
+            stored.validate(full=True)  # else offsets that point outside a buffer would be followed
+            for start in range(0, stored.num_rows, BATCH):
+                yield stored.slice(start, BATCH).select(list(names)).replace_schema_metadata(None)
+
+
+class ArrowSink(Sink):
+    """Writes an IPC file, or a stream that can be read while it is written."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema, *, stream: bool = False) -> None:
+        self._writer = (pa.ipc.new_stream if stream else pa.ipc.new_file)(file, schema)
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _open(path: Path) -> ArrowSource:
+    return ArrowSource(str(path), pa.OSFile(str(path)))
+
+
+ARROW = Format(_open, ArrowSink, partial(ArrowSink, stream=True))
+
+UNPACKED, MOST_PACKED = 256 << 20, 64  # bytes always allowed; of more, at most so many for each packed byte
+
+
+class ArraySource(Source):
+    """Reads the rows of a .npy or .npz file; columns are called x0, x1, ..."""
+
+    def __init__(self, path: Path) -> None:
+        self.name, self.kind = str(path), path.suffix.lower()
+        with reading(path, self.kind, (Exception,)):  # numpy evaluates what stands in a header, which may do anything
+            self._rows = self._array(path)
+        shape, dtype = self._rows.shape, self._rows.dtype
+        if len(shape) not in (1, 2) or dtype.kind not in "biuf" or shape[-1] == 0:
+            raise TableError(f"{path}: a two-dimensional array of numbers was wanted, got {dtype} {shape}.")
+        self.rows, width = shape[0], shape[1] if len(shape) == 2 else 1
+        with reading(path, self.kind):  # which fails for numbers of 128 bits
+            kind = pa.from_numpy_dtype(dtype.newbyteorder("="))
+        self.schema = pa.schema([(f"x{j}", kind) for j in range(width)])
+        self._require_rows()
+
+    def _array(self, path: Path) -> "NDArray[Any] | StoredArray":
+        if self.kind == ".npy":
+            return StoredArray.open(path)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # never: a pickle can run code
+            _require_honest(archive.zip, path)
+            if "X" in archive.files:
+                return np.asarray(archive["X"])
+            matrices = [name for name in archive.files if archive[name].ndim == 2]
+            if len(matrices) != 1:
+                names = first_few(archive.files) or "an empty archive"
+                raise TableError(f"{path}: an array named X was wanted, got {names}.")
+            return np.asarray(archive[matrices[0]])
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        places = [int(name[1:]) for name in names]
+        for start in range(0, len(self._rows), BATCH):
+            block = np.asarray(self._rows[start : start + BATCH])
+            block = block.astype(block.dtype.newbyteorder("="), copy=False).reshape(len(block), -1)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(np.ascontiguousarray(block[:, j])) for j in places], names=list(names)
+            )
+
+
+class StoredArray:
+    """Reads rows of a .npy file without mapping it into memory, where a truncated file would crash the process."""
+
+    def __init__(self, path: Path, begins: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape, self.dtype, self._path, self._begins = shape, dtype, path, begins
+
+    @classmethod
+    def open(cls, path: Path) -> "StoredArray | NDArray[Any]":
+        """Read the header; an array in Fortran order, column after column, is read whole."""
+        with path.open("rb") as file:
+            mapped = np.lib.format.open_memmap(path, mode="r")  # checks header and length; no value is touched
+            shape, dtype, begins = mapped.shape, mapped.dtype, int(mapped.offset)
+            is_by_rows = mapped.flags.c_contiguous
+            del mapped
+            return cls(path, begins, shape, dtype) if is_by_rows else np.load(file, allow_pickle=False)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(len(self))
+        a_row = int(np.prod(self.shape[1:], dtype=np.int64))
+        begins = self._begins + start * a_row * self.dtype.itemsize
+        values = np.fromfile(self._path, self.dtype, (stop - start) * a_row, offset=begins)
+        if len(values) != (stop - start) * a_row:
+            raise EOFError(f"it was cut to {values.nbytes:,} bytes from row {start:,} on while it was read")
+        return values.reshape(stop - start, *self.shape[1:])
+
+
+def _require_honest(archive: ZipFile, path: Path) -> None:
+    """Raise if a small packed file would unpack to so much that it fills the memory."""
+    for entry in archive.infolist():
+        if entry.file_size > max(UNPACKED, MOST_PACKED * entry.compress_size):
+            raise TableError(
+                f"{path}: {entry.filename} would be {entry.file_size:,} bytes, {entry.compress_size:,} packed: at most "
+                f"{MOST_PACKED} times as many were wanted. Save it unpacked, as .npy."
+            )
+
+
+class PublishedSource(ArraySource):
+    """Reads a published data set by its name."""
+
+    def _array(self, path: Path) -> NDArray[Any]:
+        return published.rows(str(path))
+
+
+class BundledSource(Source):
+    """Reads a data set that comes with the package or with scikit-learn, by its name."""
+
+    kind = ".arrow"
+
+    def __init__(self, name: Path) -> None:
+        self.name, self._table = str(name), datasets.bundled(str(name))
+        self.schema, self.rows = self._table.schema, self._table.num_rows
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        yield from self._table.select(list(names)).to_batches(max_chunksize=BATCH)
+
+
+class NpySink(Sink):
+    """Writes columns of numbers as one array. The header is rewritten at the end, when the number of rows is known."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        numbers(schema.empty_table())  # raises at once if a column does not hold numbers
+        single = all(field.type == pa.float32() for field in schema)
+        self._dtype = np.dtype(np.float32 if single else np.float64)
+        self._file, self._rows, self._columns = file, 0, len(schema)
+        self._header()
+
+    def write(self, table: pa.Table) -> None:
+        self._file.write(numbers(table).astype(self._dtype).tobytes())
+        self._rows += table.num_rows
+
+    def close(self) -> None:
+        end = self._file.tell()
+        self._file.seek(0)
+        self._header()  # as long as the first one: numpy leaves room for rows to be appended
+        self._file.seek(end)
+
+    def _header(self) -> None:
+        shape = (self._rows, self._columns)
+        descr = np.lib.format.dtype_to_descr(self._dtype)
+        np.lib.format.write_array_header_1_0(self._file, {"descr": descr, "fortran_order": False, "shape": shape})
+
+
+class NpzSink(Sink):
+    """Writes one array for each column. The format needs each whole, so all are kept until the end."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        numbers(schema.empty_table())
+        self._file, self._parts = file, [schema.empty_table()]
+
+    def write(self, table: pa.Table) -> None:
+        self._parts.append(table)
+
+    def close(self) -> None:
+        table = pa.concat_tables(self._parts)
+        arrays: dict[str, Any] = {name: numbers(table.select([name]))[:, 0] for name in table.column_names}
+        np.savez(self._file, **arrays)  # numbers(...) returns no objects that would be pickled
+
+
+NPY = Format(ArraySource, NpySink)
+NPZ = Format(ArraySource, NpzSink)
+
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
+
+
+class ImageFolder(Source):
+    """Reads the paths of the images below a folder, one for each row."""
+
+    kind = "images"
+    schema = pa.schema([("path", pa.string())])
+
+    def __init__(self, folder: Path, images: list[Path]) -> None:
+        self.name, self._images, self.rows = str(folder), images, len(images)
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(self._images), BATCH):
+            yield pa.RecordBatch.from_pydict({"path": [str(file) for file in self._images[start : start + BATCH]]})

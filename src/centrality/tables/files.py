@@ -1,0 +1,283 @@
+"""Open files: packed ones, and those at addresses.
+
+A new kind of compression is a line in `PACKINGS`.
+
+An address may end in ?options for Arrow, as in s3://bucket/folder?region=eu-west-1; they stay at the end of every
+address made from it.
+"""
+
+import bz2
+import codecs
+import gzip
+import io
+import os
+import stat
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from os import SEEK_END
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from zlib import crc32
+
+import pyarrow as pa
+
+from centrality._internal import files
+from centrality._internal.checks import InputError
+from centrality.tables.columns import TableError, first_few, reading
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+
+FIRST_BYTES = 16  # more first bytes than any kind is recognised by
+PIECE = 1 << 18  # bytes unpacked together
+ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}  # by the mark at the beginning, which also tells the order
+OTHER_KINDS = {  # what is no text, and what to do about it
+    b"PAR1": "a Parquet file: name it .parquet",
+    b"ARROW1": "an Arrow file: name it .arrow",
+    b"\x93NUMPY": "an array of numpy: name it .npy",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook: save it as .xlsx or .csv",
+    b"%PDF": "a PDF document: save the table in it as .csv",
+    b"SQLite format 3": "a data base of SQLite: write its table to a .csv file",
+    b"\xfd7zXZ": "packed by xz: unpack it with xz -d",
+}
+
+
+@dataclass(frozen=True)
+class Compression:
+    """Define how files of one ending are unpacked and packed; `write` is None where we only unpack."""
+
+    begins: bytes
+    open: Callable[[BinaryIO], Any]
+    write: Callable[[BinaryIO], Any] | None = None
+
+
+def only_member(archive: zipfile.ZipFile, name: str) -> str:
+    """Return the name of the one file in a zip archive; raise if there are more, or none."""
+    members = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]
+    if "xl/workbook.xml" in members:
+        raise TableError(f"{name} is an Excel workbook: name it .xlsx.")
+    if len(members) != 1:
+        raise TableError(
+            f"{name}: a zip archive of one file was wanted, got {first_few(members, 3) or 'none'}. Unpack it first."
+        )
+    return members[0]
+
+
+def _open_zip(file: BinaryIO) -> Any:
+    try:
+        archive = zipfile.ZipFile(file)
+        return archive.open(only_member(archive, getattr(file, "name", "The archive")))
+    except RuntimeError as error:  # a password is needed, or a way to unpack that Python does not have
+        raise TableError(f"{error}. Unpack it first.") from None
+
+
+PACKINGS = {
+    # Without a name and a time: the same rows give the same bytes.
+    ".gz": Compression(
+        b"\x1f\x8b",
+        lambda file: gzip.GzipFile(fileobj=file),
+        lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
+    ),
+    ".bz2": Compression(b"BZh", bz2.BZ2File, lambda file: bz2.BZ2File(file, "wb")),
+    ".zst": Compression(
+        b"\x28\xb5\x2f\xfd",
+        lambda file: pa.CompressedInputStream(file, "zstd"),
+        lambda file: pa.CompressedOutputStream(file, "zstd"),
+    ),
+    ".zip": Compression(b"PK\x03\x04", _open_zip),
+}
+
+
+def packing_of(first: bytes) -> str | None:
+    """Return the usual ending of packed files that begin with these bytes; None if they are not packed."""
+    return next((ending for ending, packing in PACKINGS.items() if first.startswith(packing.begins)), None)
+
+
+def require_text(name: str, first: bytes) -> None:
+    """Raise if these first bytes of an unpacked file are not UTF-8 text, and say which kind of file it is."""
+    for begins, what in OTHER_KINDS.items():
+        if first.startswith(begins):
+            raise TableError(f"{name} is {what}.")
+    if b"\0" in first:
+        encoding = "utf-16be" if first.startswith(b"\0") else "utf-16le"
+        hint = f" If it is UTF-16: iconv -f {encoding} -t utf-8 old > new"
+        raise TableError(f"{name} is no text in UTF-8: there is a zero byte near its beginning.{hint}")
+
+
+class Pieces(io.RawIOBase):
+    """Reads pieces of bytes of any length as one file; closing it also closes the files that it reads from."""
+
+    def __init__(self, pieces: Iterator[bytes], *files: Any) -> None:
+        self._pieces, self._files, self._waiting = pieces, files, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._waiting:
+            self._waiting = memoryview(next(self._pieces, b""))
+        taken = min(len(buffer), len(self._waiting))
+        buffer[:taken] = self._waiting[:taken]
+        self._waiting = self._waiting[taken:]
+        return taken
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+        super().close()
+
+
+def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
+    """Open a file of text, unpacked and in UTF-8; say also whether its size on disk is the size of its text."""
+    with ExitStack() as if_it_fails, reading(path, path.suffix.lower()):
+        file = if_it_fails.enter_context(path.open("rb"))
+        first = file.peek(FIRST_BYTES)
+        kind, ending = packing_of(first), path.suffix.lower()
+        if kind is None and ending in PACKINGS and first:
+            raise TableError(f"{path} is not packed as {ending} files are. If it is plain text, rename it.")
+        if kind == ".zip" and stat.S_ISFIFO(path.stat().st_mode):
+            raise TableError(f"{path} is a pipe with a zip archive, which is read from its end: unpack it first.")
+        plain = file if kind is None else _unpacked(file, PACKINGS[kind])
+        first = plain.peek(FIRST_BYTES)[:FIRST_BYTES]
+        if encoding := ENCODINGS.get(first[:2]):
+            plain = _recoded(plain, encoding)
+            plain.peek()  # fails here if the encoding is another one
+        else:
+            require_text(str(path), first)
+        if_it_fails.pop_all()
+    return plain, kind is None and encoding is None
+
+
+def _unpacked(file: BinaryIO, packing: Compression) -> io.BufferedReader:
+    stream = packing.open(file)
+    return io.BufferedReader(Pieces(iter(partial(stream.read, PIECE), b""), stream, file))
+
+
+def _recoded(file: BinaryIO, encoding: str) -> io.BufferedReader:
+    texts = codecs.iterdecode(iter(partial(file.read, PIECE), b""), encoding)
+    return io.BufferedReader(Pieces((text.encode() for text in texts), file))
+
+
+def name_in_zip(path: Path) -> PurePosixPath:
+    """Return the name of the one file in a zip archive."""
+    with reading(path, ".zip", (zipfile.BadZipFile, RuntimeError)), zipfile.ZipFile(path) as archive:
+        return PurePosixPath(only_member(archive, str(path)))
+
+
+Place: TypeAlias = str | os.PathLike[str]  # a path, or an address
+AFTER_SCHEME = "://"
+LAST_BYTES = 1 << 16  # last bytes of a file in its fingerprint: those of Parquet describe all columns
+ATOMIC_STORES = ("s3", "gcs", "abfs")  # stores where a file appears only when all of it is there
+
+
+def is_remote(place: Place) -> bool:
+    return AFTER_SCHEME in str(place) and not str(place).startswith("file" + AFTER_SCHEME)
+
+
+def filesystem_and_path(place: Place) -> tuple["fs.FileSystem | None", str]:
+    """Return the file system (None: this machine's) and the path in it."""
+    if not is_remote(place):
+        return None, str(place).removeprefix("file" + AFTER_SCHEME)
+    from pyarrow import ArrowInvalid, fs
+
+    try:
+        filesystem, path = fs.FileSystem.from_uri(str(place))
+    except ArrowInvalid as error:
+        raise InputError(f"{place} is no address that Arrow can open: {error}") from None
+    return filesystem, path
+
+
+def name_of(place: Place) -> Path:
+    """Return the address as a path that may be used only for its name and ending."""
+    return Path(str(place).partition("?")[0] if is_remote(place) else filesystem_and_path(place)[1])
+
+
+def join(folder: Place, name: str) -> str:
+    """Return the address of the file of this name in the folder."""
+    if not is_remote(folder):
+        return str(Path(filesystem_and_path(folder)[1]) / name)
+    base, mark, options = str(folder).partition("?")
+    return f"{base.rstrip('/')}/{name}{mark}{options}"
+
+
+def is_folder(place: Place) -> bool:
+    filesystem, path = filesystem_and_path(place)
+    if filesystem is None:
+        return Path(path).is_dir()
+    from pyarrow import fs
+
+    return bool(filesystem.get_file_info(path).type == fs.FileType.Directory)
+
+
+def files_below(folder: Place, suffixes: Sequence[str]) -> list[str]:
+    """List the files of these endings below a folder, by relative path, without names that begin with . or _."""
+    filesystem, path = filesystem_and_path(folder)
+    if filesystem is None:
+        files = (file for file in Path(path).rglob("*") if file.suffix.lower() in suffixes and file.is_file())
+        names = [file.relative_to(path) for file in files]
+    else:
+        from pyarrow import fs
+
+        seen = filesystem.get_file_info(fs.FileSelector(path, recursive=True))
+        names = [Path(PurePosixPath(one.path).relative_to(path)) for one in seen if one.is_file]
+        names = [name for name in names if name.suffix.lower() in suffixes]
+    return [str(name) for name in sorted(names) if not any(part[0] in "._" for part in name.parts)]
+
+
+def broken_links(folder: Place) -> list[str]:
+    """List the links below a folder of this machine that lead nowhere."""
+    path = filesystem_and_path(folder)[1]
+    links = (file for file in Path(path).rglob("*") if file.is_symlink() and not file.exists())
+    return sorted(str(link.relative_to(path)) for link in links)
+
+
+def modified_at(place: Place) -> float | None:
+    """Return when the file was last written, in seconds; None if there is none."""
+    filesystem, path = filesystem_and_path(place)
+    if filesystem is None:
+        return Path(path).stat().st_mtime if Path(path).is_file() else None
+    info = filesystem.get_file_info(path)
+    return (info.mtime_ns or 0) / 1e9 if info.is_file else None
+
+
+def fingerprint(place: Place) -> str:
+    """Return a fingerprint that tells a file from other versions of it: its size, its time and its last bytes."""
+    filesystem, path = filesystem_and_path(place)
+    if filesystem is not None:
+        info = filesystem.get_file_info(path)
+        return f"{info.size} bytes of {info.mtime_ns}"
+    with Path(path).open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(0, size - LAST_BYTES))
+        return f"{size} bytes of {Path(path).stat().st_mtime_ns} ending in {crc32(file.read()):08x}"
+
+
+@contextmanager
+def write_atomically(place: Place) -> Iterator[Path]:
+    """Yield a path to write to; the file is moved to its final path only if the block succeeds."""
+    filesystem, path = filesystem_and_path(place)
+    if filesystem is None:
+        with files.write_atomically(path) as beside:
+            yield beside
+        return
+    with tempfile.TemporaryDirectory(prefix="centrality-") as folder:
+        here = Path(folder) / PurePosixPath(path).name
+        yield here
+        _upload(here, filesystem, path)
+
+
+def _upload(here: Path, filesystem: "fs.FileSystem", path: str) -> None:
+    from pyarrow import fs
+
+    if filesystem.type_name in ATOMIC_STORES:
+        fs.copy_files(str(here), path, fs.LocalFileSystem(), filesystem)
+        return
+    filesystem.create_dir(str(PurePosixPath(path).parent), recursive=True)
+    beside = str(PurePosixPath(path).with_name(f".{here.name}"))
+    fs.copy_files(str(here), beside, fs.LocalFileSystem(), filesystem)
+    filesystem.move(beside, path)

@@ -1,0 +1,181 @@
+"""Read and write JSON: lines and arrays."""
+
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from centrality._internal.checks import distinct_keys
+from centrality.tables.columns import Format, Sink, TableError, Types, is_number, reading
+from centrality.tables.files import open_unpacked
+from centrality.tables.text import (
+    BYTE_ORDER_MARK,
+    Dialect,
+    TextSource,
+    cast_or_none,
+    in_arrows_memory,
+    open_text,
+    split_lines,
+    with_types,
+)
+
+DEEPEST = 200  # lists and objects inside each other: Arrow's parser calls itself for each, until the stack ends
+
+
+class JsonDialect(Dialect):
+    """Parses JSON lines."""
+
+    def __init__(self, name: str, kind: str = ".jsonl") -> None:
+        super().__init__(name)
+        self.kind = kind
+
+    def split(self, block: bytes) -> list[bytes]:
+        return split_lines(block)
+
+    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
+        columns = [list(map(_value, column.tolist())) for column in values.values()]
+        shape = ", ".join(f"{json.dumps(name).replace('%', '%%')}: %s" for name in values) + "}\n"
+        return [
+            _open_for_more(record) + (shape % row).encode()
+            for record, row in zip(records, zip(*columns, strict=True), strict=True)
+        ]
+
+    def _infer(self, block: bytes) -> pa.Table:
+        return self._read(block, None, "infer")
+
+    def _parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
+        unexpected = "error" if strict else "ignore"
+        try:
+            return self._read(block, schema, unexpected)
+        except pa.ArrowInvalid:
+            # JSON says itself what is a number: it stays one where text would do, such as $1,234.50 in other rows.
+            guessed = self._infer(block).schema
+            numbers = {
+                field.name: guessed.field(field.name).type
+                for field in schema
+                if pa.types.is_string(field.type)
+                and field.name in guessed.names
+                and is_number(guessed.field(field.name).type)
+            }
+            if not numbers:
+                raise
+            return self._read(block, with_types(schema, numbers), unexpected)
+
+    def _read(self, block: bytes, schema: pa.Schema | None, unexpected: str) -> pa.Table:
+        from pyarrow import json as arrow_json
+
+        self._require_flat_enough(block)
+        return arrow_json.read_json(
+            in_arrows_memory(block),
+            read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
+            parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
+        )
+
+    def _require_flat_enough(self, block: bytes) -> None:
+        brackets = block.count(b"[") + block.count(b"{")
+        if brackets - block.count(b"\n") <= DEEPEST:  # as in flat records, which have one a line
+            return
+        for row, line in enumerate(block.split(b"\n"), self.rows + 1):
+            if line.count(b"[") + line.count(b"{") > DEEPEST and depth(line) > DEEPEST:
+                raise TableError(
+                    f"{self.name} cannot be read as {self.kind}: row {row}: at most {DEEPEST} lists and objects "
+                    "inside each other were wanted, but there are more."
+                )
+
+
+def parse_rows(lines: bytes, columns: Sequence[str], types: Types, name: str) -> pa.Table:
+    """Parse these columns of JSON lines as a file of such lines is read, in these types where they are given."""
+    dialect = JsonDialect(name)
+    guessed = dialect.infer(lines)
+    schema = with_types(pa.schema([guessed.schema.field(column) for column in columns]), types)
+    dialect.rows = 0
+    table = cast_or_none(guessed, schema)
+    return dialect.parse(lines, schema, strict=False) if table is None else table
+
+
+def depth(line: bytes) -> int:
+    """Return the greatest depth of nested lists and objects."""
+    brackets = np.frombuffer(re.sub(rb'"(?:[^"\\]|\\.)*"|[^\[\]{}"]+', b"", line), np.uint8)
+    opens = (brackets == ord("[")) | (brackets == ord("{"))
+    return int(np.cumsum(np.where(opens, 1, -1)).max(initial=0))
+
+
+class JsonSink(Sink):
+    """Writes one object for each row, on a line of its own."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self._file = file
+
+    def write(self, table: pa.Table) -> None:
+        self._file.write(("\n".join(self.lines(table)) + "\n").encode())
+
+    def lines(self, table: pa.Table) -> Iterator[str]:
+        """Yield the object of each row."""
+        return (json.dumps(_finite(row), ensure_ascii=False, default=str) for row in table.to_pylist())
+
+
+def _open_for_more(record: bytes) -> bytes:
+    """Return an object without its closing bracket, ready for another name and value."""
+    record = record.rstrip()[:-1]
+    return record if record.strip() == b"{" else record + b", "
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        return json.dumps(value)
+    return "null" if value != value else repr(value)  # JSON knows no NaN: such a number is missing
+
+
+def _finite(row: dict[str, object]) -> dict[str, object]:
+    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
+
+
+JSONL = Format(lambda path: open_text(path, lambda name, _: JsonDialect(name)), JsonSink, JsonSink, is_text=True)
+
+
+def open_json(path: Path) -> TextSource:
+    """Open a list of objects, or objects line by line, as many programs write them under this name."""
+    dialect = JsonDialect(str(path), kind=".json")
+    file, _ = open_unpacked(path)
+    head = file.peek().removeprefix(BYTE_ORDER_MARK).lstrip()
+    if not head.startswith(b"["):
+        return TextSource(dialect, file, keeps_records=False)
+    with file:
+        rows = _rows(str(path), file.read())
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    return TextSource(dialect, io.BytesIO(lines), size=len(lines), keeps_records=False)
+
+
+def _rows(name: str, content: bytes) -> list[dict[str, object]]:
+    with reading(name, ".json", (ValueError, RecursionError)):
+        rows = json.loads(content.removeprefix(BYTE_ORDER_MARK), object_pairs_hook=distinct_keys)
+    wrong = next((row for row in rows if not isinstance(row, dict)), None)
+    if wrong is not None:
+        raise TableError(
+            f'{name}: a list of objects was wanted, as in [{{"a": 1}}, {{"a": 2}}], got {wrong!r:.40} in it.'
+        )
+    return list(rows)
+
+
+class JsonArraySink(JsonSink):
+    """Writes one object for each row, all in one list."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        super().__init__(file, schema)
+        self._between = b"[\n"
+
+    def write(self, table: pa.Table) -> None:
+        for line in self.lines(table):
+            self._file.write(self._between + line.encode())
+            self._between = b",\n"
+
+    def close(self) -> None:
+        self._file.write(b"\n]\n")
+
+
+JSON = Format(open_json, JsonArraySink, JsonSink, is_text=True)  # on a stream: line by line

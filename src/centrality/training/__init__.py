@@ -1,1 +1,0 @@
-"""Train the networks: choose rows to compare, add noise to rows, compute the losses, follow a schedule of steps."""

@@ -1,0 +1,132 @@
+"""Dates are read in the order of day and month that the whole column allows; a model of days reads no bare years."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from centrality.representations import Table
+from centrality.representations._date_texts import TIMES, learn_format, parsed, read_texts
+from centrality.representations.dates import Dates
+from centrality.tables.columns import NO_DATE, CellIssues
+
+DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=int(d)) for d in np.arange(200) * 7 % 365]
+EARLY = [day for day in DAYS if day.day <= 12]  # day and month could be exchanged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "format",
+    ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d/%m/%Y %H:%M", "%Y-%m-%d",
+     "%Y/%m/%d", "%d %b %Y", "%B %d, %Y", "%Y%m%d", "%Y-%m"],
+)  # fmt: skip
+def test_the_format_is_the_one_that_the_whole_column_allows(format):
+    written = [f"{day:{format}}" for day in DAYS]
+    assert learn_format(pa.chunked_array([written])) == (format, "")
+    assert learn_format(pa.chunked_array([[*written, "-", "n/a", None, "hello"]])) == (format, "")
+
+
+def test_one_late_day_decides_for_all():
+    assert learn_format(pa.chunked_array([["03/04/2024"] * 5000 + ["13/04/2024"]]))[0] == "%d/%m/%Y"
+    assert learn_format(pa.chunked_array([["03/04/2024"] * 5000 + ["04/13/2024"]]))[0] == "%m/%d/%Y"
+
+
+@pytest.mark.parametrize(("mark", "format"), [("/", "%m/%d/%Y"), (".", "%d.%m.%Y")])
+def test_where_both_orders_fit_a_warning_names_the_column_and_what_was_taken(mark, format):
+    written = [f"{day:{format}}" for day in EARLY]
+    rows = pa.table({"when": written, "x": np.arange(len(written)) % 7})
+    with pytest.warns(UserWarning, match="Column 'when': .* is taken for .*, but day and month could be exchanged"):
+        table = Table().fit(rows)
+    assert table.describe()["when"].startswith(f"date (written as {format})")
+    assert "day and month could be exchanged" in table.doubts()["when"]
+
+
+def test_where_day_and_month_are_equal_there_is_no_doubt():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Table().fit(pa.table({"when": ["01/01/2024", "02/02/2024", "03/03/2024"] * 10, "x": np.arange(30) % 7}))
+
+
+def test_days_and_months_in_both_orders_are_no_column_of_dates():
+    assert learn_format(pa.chunked_array([["13/01/2024", "14/02/2024", "01/15/2024", "02/16/2024"]])) == (None, "")
+
+
+@pytest.mark.parametrize("written", ["2024", "2024-05", "20245", "202405"])
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_model_of_days_reads_no_bare_years_or_months(written, stored):
+    days = pa.array(DAYS) if stored else pa.array([f"{day:%Y-%m-%d}" for day in DAYS])
+    table = Table().fit(pa.table({"day": days, "x": np.arange(200) % 7}))
+    new = pa.table({"day": [written, "2024-05-03"], "x": [1, 2]})
+    assert table.examined(new)[1] == CellIssues(2, {"day": {NO_DATE: 1}})
+
+
+def test_years_as_text_are_numbers_as_they_are_in_a_csv_file():
+    years = [str(2000 + k % 20) for k in range(100)]
+    table = Table().fit(pa.table({"year": years, "x": np.arange(100) % 7}))
+    assert table.describe()["year"].startswith("number written as")
+
+
+@pytest.mark.parametrize("time", TIMES)
+@pytest.mark.parametrize("day", ["%Y-%m-%d", "%d.%m.%Y", "%b %d, %Y", "%d %B %Y", "%m/%d/%y"])
+def test_dates_in_a_format_are_those_that_pandas_reads(day, time):
+    moments = pd.Series(pd.to_datetime(np.random.default_rng(0).integers(0, 2 * 10**9, 50), unit="s", utc=True))
+    texts = moments.dt.strftime(day + time)
+    wanted = pd.to_datetime(texts, format=day + time, utc=True).dt.tz_localize(None).to_numpy().astype("M8[us]")
+    np.testing.assert_array_equal(parsed(pa.array(texts.tolist()), day + time), wanted)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2023-02-29", "2024-13-01", "2024-00-10", "2024-01-00", "2024-01-32", "2024-04-31", "9999-12-31", "2024-01-01x",
+     "2024-01-01 24:00", "2024-01-01 10:60", "24-01-01", "January 1", ""],
+)  # fmt: skip
+def test_days_and_times_that_are_none_are_not_read(text):
+    moments, wrong = read_texts(pa.array([text, "2024-02-29"]), "%Y-%m-%d")
+    assert moments.tolist() == [None, datetime.datetime(2024, 2, 29)]
+    assert wrong.tolist() == [text != "", False]  # an empty cell is a gap
+
+
+def test_a_column_is_read_in_its_format_and_others_that_cannot_be_mistaken():
+    texts = pa.array(["03/04/2024", "2024-04-03", "3 April 2024", "Apr 3, 2024", "03/04/2024 00:00", "2024.04.03"])
+    moments, wrong = read_texts(texts, "%d/%m/%Y")
+    assert moments.tolist() == [datetime.datetime(2024, 4, 3)] * 6
+    assert not wrong.any()
+
+
+def test_the_parts_of_a_date_are_its_places_in_year_month_week_and_day():
+    """The 29th of February 2024 was a Thursday, the fourth day of its week."""
+    moments = ["2024-02-29 13:45", "2020-01-01 00:00", "1969-12-31 23:59"]
+    encoder = Dates.fit("when", pa.chunked_array([moments]), "%Y-%m-%d %H:%M")
+    assert isinstance(encoder, Dates)
+    names = [name.removeprefix("when ") for name in encoder.names("when")]
+    parts = dict(zip(names, encoder._features(np.array(moments[:1], dtype="M8[us]"))[0].tolist(), strict=True))
+    assert (parts["year"], parts["minute"], parts["total_seconds"]) == (2024, 45, 1709214300)
+    for part, place, length in (("month", 2, 12), ("day", 29, 30), ("weekday", 4, 7), ("hour", 13, 24)):
+        angle = 2 * np.pi * place / length
+        assert parts[f"{part}_circular_0"] == pytest.approx(np.sin(angle))
+        assert parts[f"{part}_circular_1"] == pytest.approx(np.cos(angle))
+    before = dict(zip(names, encoder._features(np.array(moments[2:], dtype="M8[us]"))[0].tolist(), strict=True))
+    assert (before["year"], before["minute"], before["total_seconds"]) == (1969, 59, -60)
+
+
+def test_hours_are_those_of_the_column_s_time_zone():
+    times = pd.date_range("2024-01-01 08:00", periods=100, freq="D", tz="America/New_York")
+    table = Table().fit(pd.DataFrame({"when": times, "x": np.arange(100) % 7}))
+    names = list(table.get_feature_names_out())
+    hour = [names.index(f"when hour_circular_{k}") for k in (0, 1)]
+    Z = table.transform(pd.DataFrame({"when": times, "x": 1}))
+    assert (Z[:, hour] == 0).all()  # always eight o'clock, in summer as in winter
+    in_utc = table.transform(pd.DataFrame({"when": times.tz_convert("UTC"), "x": 1}))
+    np.testing.assert_array_equal(in_utc, Z)
+    assert table.typical(Z[3])[0] == "2024-01-04 08:00"
+
+
+@pytest.mark.parametrize("format", ["%d/%m/%Y", "%Y%m%d", "%d %b %Y"])
+def test_a_date_is_shown_as_the_column_writes_it(format):
+    written = [f"{day:{format}}" for day in DAYS]
+    table = Table().fit(pa.table({"when": written, "x": np.arange(200) % 7}))
+    Z = table.transform(pa.table({"when": written[:20], "x": [1] * 20}))
+    assert [table.typical(row)[0] for row in Z] == written[:20]

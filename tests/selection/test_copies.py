@@ -1,0 +1,181 @@
+"""`centrality.copies`: exact copies, near ones, and rows that are the same but for one column."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from centrality import copies
+from centrality._internal.checks import InputError
+from centrality.selection.copies import CopyGroup
+from tests.conftest import quick
+
+
+@pytest.fixture
+def frame():
+    """300 rows of a number, a category with gaps, and a day; then copies: 300 of 5, 301 of 7, 302 of 8, 303 of 9."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=300),
+            "weight": rng.normal(size=300),
+            "colour": rng.choice(["red", "blue", None], 300),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 5_000, 300), "D"),
+        }
+    )
+    frame = pd.concat([frame, frame.iloc[[5, 7, 8, 9]]], ignore_index=True)
+    frame.loc[301, "colour"] = "green"
+    frame.loc[302, "weight"] = 77.0
+    frame.loc[303, ["size", "weight"]] += 1e-5
+    return frame
+
+
+@pytest.mark.parametrize("kind", [lambda f: f, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "Arrow"])
+def test_the_three_kinds_are_found_in_a_table_with_gaps_and_categories(frame, kind):
+    found = {(group.kind, group.rows): sorted(group.differs) for group in copies(kind(frame))}
+    assert found == {
+        ("exact", (5, 300)): [],
+        ("one column", (7, 301)): ["colour"],
+        ("one column", (8, 302)): ["weight"],
+        ("near", (9, 303)): ["size", "weight"],
+    }
+
+
+def test_the_differing_cells_are_shown(frame):
+    group = next(group for group in copies(frame) if group.rows == (8, 302))
+    assert group.differs == {"weight": [frame.loc[8, "weight"], 77.0]}
+    assert str(group).endswith("| 77")
+
+
+def test_of_groups_all_but_the_first_row_may_go_and_a_row_knows_its_copies(frame):
+    found = copies(frame)
+    assert found.to_drop().tolist() == [300, 303]
+    assert found.to_drop(["one column"]).tolist() == [301, 302]
+    assert found.of(5) == [300]
+    assert found.of(301) == [7]
+    assert found.of(0) == []
+    assert found.summary() == (
+        "304 rows: 2 rows in 1 group are exact copies; 4 rows in 2 groups are the same but for one column; "
+        "2 rows in 1 group are near copies."
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_hardly_any_rows_hold_no_copies(n):
+    found = copies(np.random.default_rng(0).normal(size=(n, 3)))
+    assert len(found) == 0
+    assert found.summary() == f"{n} row{'' if n == 1 else 's'}: no copies."
+
+
+def test_constant_rows_are_exact_copies_of_each_other():
+    found = copies(np.ones((30, 2)))
+    assert [(group.kind, group.rows) for group in found] == [("exact", tuple(range(30)))]
+
+
+def test_constant_columns_change_nothing():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    X[50], X[60, :3] = X[40], X[41, :3]
+    expected = [(group.kind, group.rows) for group in copies(X)]
+    wider = pd.DataFrame(X).assign(one=1.0, word="x", gap=None)
+    wider.columns = wider.columns.astype(str)
+    assert [(group.kind, group.rows) for group in copies(wider)] == expected
+    assert expected == [("exact", (40, 50)), ("one column", (41, 60))]
+
+
+def test_data_of_few_values_has_exact_copies_only():
+    rng = np.random.default_rng(0)
+    table = pa.table({name: rng.choice(["a", "b", "c"], 600) for name in "pqrstu"})
+    assert {group.kind for group in copies(table)} == {"exact"}
+
+
+def test_near_copies_are_told_in_every_unit():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    X[9] = X[5] + 1e-4
+    for unit in (1e-6, 1.0, 1e6):
+        assert [(group.kind, group.rows) for group in copies(X * [unit, 1, 1, 1, 1])] == [("near", (5, 9))]
+
+
+def sentences(n: int) -> list[str]:
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 6)) for _ in range(300)]
+    return [" ".join(rng.choice(words, 12)) for _ in range(n)]
+
+
+def test_texts_typed_anew_are_near_copies():
+    texts = sentences(150)
+    retyped = texts[4].upper(), texts[5] + " !", texts[6][:20] + texts[6][20] + texts[6][20:]
+    found = copies([*texts, *retyped, texts[7]])
+    assert {group.rows for group in found} == {(4, 150), (5, 151), (6, 152), (7, 153)}
+    assert next(group.kind for group in found if group.rows == (7, 153)) == "exact"
+
+
+def pictures(n: int) -> list[Image.Image]:
+    """Return pictures of a few soft blots each."""
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(0, 255, (n, 6, 6, 3), dtype=np.uint8)
+    return [Image.fromarray(each).resize((64, 64), Image.Resampling.BICUBIC) for each in coarse]
+
+
+def encoded(picture: Image.Image, kind: str, **how: int) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, kind, **how)
+    return file.getvalue()
+
+
+def test_an_image_that_cannot_be_read_is_named(tmp_path):
+    paths = [tmp_path / f"{number}.png" for number in range(25)]
+    for path, picture in zip(paths, pictures(25), strict=True):
+        picture.save(path)
+    paths[1].write_bytes(b"no image")
+    with pytest.raises(InputError, match=r"1\.png cannot be read as an image: it is no PNG"):
+        copies([str(path) for path in paths])
+
+
+def test_images_encoded_anew_or_resized_are_near_copies():
+    images = pictures(60)
+    again = [encoded(images[3], "JPEG", quality=70), encoded(images[4].resize((48, 48)), "PNG")]
+    found = copies([*(encoded(image, "PNG") for image in images), *again, encoded(images[5], "PNG")])
+    assert {(group.kind, group.rows) for group in found} == {("near", (3, 60)), ("near", (4, 61)), ("exact", (5, 62))}
+
+
+def test_a_model_says_how_alike_rows_are():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[9] = X[5] + 1e-5
+    model = quick().fit(X)
+    assert [(group.kind, group.rows) for group in copies(X, model=model)] == [("near", (5, 9))]
+
+
+def test_a_long_group_is_shown_by_its_first_rows_and_columns():
+    group = CopyGroup("near", tuple(range(20)), {f"c{j}": list(range(20)) for j in range(9)})
+    assert group.numbers() == "0, 1, 2, 3, 4, 5, 6, 7, ..."
+    assert group.differences().startswith("c0 0 | 1 | 2 | 3; c1")
+    assert group.differences().endswith("and 5 more columns")
+    assert CopyGroup("one column", (1, 2), {"a": [None, "x" * 50]}).differences() == "a (missing) | " + "x" * 39 + "…"
+
+
+def test_spaces_in_which_cells_differ_are_seen():
+    frame = pd.DataFrame({"fuel": ["oil", "oil ", "gas"] * 30, "n": np.random.default_rng(0).normal(size=90).round(6)})
+    frame.loc[1, "n"] = frame.loc[0, "n"]
+    (group,) = copies(frame)
+    assert group.differences() == "fuel 'oil' | 'oil '"
+
+
+def test_long_texts_are_shown_where_they_differ():
+    start = "the same words again and again until at last one of them is "
+    assert CopyGroup("near", (0, 1), {"text": [start + "red", start + "blue"]}).differences().endswith("is blue'")
+
+
+def test_columns_that_seem_to_name_the_rows_are_named_and_others_are_not():
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(200), "D")
+    frame = pd.DataFrame({"id": [f"A{k}" for k in range(200)], "day": days.strftime("%Y-%m-%d")})
+    frame = frame.assign(number=np.arange(10_000, 10_200), price=[f"${k}.50" for k in range(200)])
+    frame["size"] = np.random.default_rng(0).normal(size=200)
+    frame.loc[9, ["id", "number"]] = frame.loc[8, ["id", "number"]]
+    found = copies(frame)
+    assert found.identifiers == ["id", "number"]
+    assert "id, number were compared too" in found.summary()
+    assert copies(frame[["id"]]).identifiers == []  # all there is
