@@ -104,7 +104,8 @@ class EngineScorer(NetworkScorer):
         if trunks == 2:
             silent = heads[1 - number]
             heads[1 - number] = np.zeros_like(silent[0]), np.zeros_like(silent[1])
-        weight, bias = (np.concatenate(parts) for parts in zip(*heads, strict=True))
+        weight = np.concatenate([of_head for of_head, _ in heads])
+        bias = np.concatenate([of_head for _, of_head in heads])
         return layers, (weight, bias)
 
     def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -184,9 +185,10 @@ def folded_head(
     network: Network, member: int, head: str, trunk: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a head and the projection below it as one linear layer, rounded to float32 once."""  # (out, q), (out,)
-    projection = f"trunks.{trunk}.{2 * len(network.layout.hidden)}"
-    weight, bias = (part.astype(np.float64) for part in network.linear(projection, member))
-    own, own_bias = (part.astype(np.float64) for part in network.linear(head, member))
+    weight, bias = network.linear(f"trunks.{trunk}.{2 * len(network.layout.hidden)}", member)  # the projection
+    head_weight, head_bias = network.linear(head, member)
+    upper = head_weight.astype(np.float64)
     with np.errstate(over="ignore"):
-        found = (own @ weight).astype(np.float32), (own_bias + own @ bias).astype(np.float32)
-    return found[0].astype(np.float64), found[1].astype(np.float64)
+        folded_weight = (upper @ weight.astype(np.float64)).astype(np.float32)
+        folded_bias = (head_bias.astype(np.float64) + upper @ bias.astype(np.float64)).astype(np.float32)
+    return folded_weight.astype(np.float64), folded_bias.astype(np.float64)

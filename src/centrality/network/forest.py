@@ -23,7 +23,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Forest(FrozenArrays):
-    """Hold trees of nodes: a row goes left where its feature is at most the threshold; a leaf leads to itself."""
+    """Trees of nodes: a row goes left where its feature is at most the threshold; a leaf leads to itself."""
 
     feature: NDArray[np.int32]  # (trees, nodes)
     threshold: Matrix  # (trees, nodes)

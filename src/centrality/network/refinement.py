@@ -34,7 +34,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Refinement(FrozenArrays):
-    """Hold the shift of a score, column by column: piecewise linear between the knots, flat beyond them."""
+    """The shift of a score, column by column: piecewise linear between the knots, flat beyond them."""
 
     knots: Matrix  # (p, k) rising along each column, in scaled units
     values: Matrix  # (p, k) what is added to the score there
@@ -61,7 +61,7 @@ class Refinement(FrozenArrays):
 
 
 class ScoredRows(NamedTuple):
-    """Hold some rows in scaled units, (n, p), and their scores, (n,)."""
+    """Rows in scaled units, (n, p), and their scores, (n,)."""
 
     scaled: Matrix
     scores: Matrix
@@ -69,7 +69,7 @@ class ScoredRows(NamedTuple):
 
 @dataclass(frozen=True)
 class LearnedRefinement:
-    """Hold the correction learned from marks, its threshold, and what it would be for each marked row left out."""
+    """The correction learned from marks, its threshold, and what it would be for each marked row left out."""
 
     refinement: Refinement
     threshold: float  # the corrected score at which a row is as likely an outlier as not
