@@ -74,7 +74,7 @@ class CategoryEffects(FrozenArrays):
 
 @dataclass(frozen=True, eq=False)
 class Context(FrozenArrays):
-    """Turns rows into relative behaviours and clean contexts, and back; both have the same columns in the same order."""
+    """Turns rows into relative behaviours and clean contexts, and back; both have the same columns in one order."""
 
     given: Whole  # (q,) places of the context columns
     scaling: Scaling
