@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import FrozenArrays
+from centrality._internal.arrays import FrozenArrays, evenly_spaced
 from centrality._internal.checks import InputError, fraction, positive, warn_caller
 from centrality._internal.text import rounded_up
 from centrality.network.calibration import Mixing
@@ -248,7 +248,7 @@ RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
 
 def subsample_evenly(units: NDArray[Any], limit: int = CALIBRATION_ROWS) -> NDArray[Any]:
     """Return at most `limit` rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
-    return units if len(units) <= limit else units[np.linspace(0, len(units) - 1, limit).astype(np.intp)]
+    return units if len(units) <= limit else units[evenly_spaced(len(units), limit)]
 
 
 def threshold_of_level(inliers: Scores, level: float) -> float:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.arrays import evenly_spaced
 from centrality.engine import engine
 from centrality.fuse.data import TrainingData
 from centrality.model.fitted import scorer_for
@@ -122,7 +123,7 @@ def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Netw
     """Return the network with bounds of what it adds to its background, set by rows that it has not learned."""
     if not network.background:
         return network
-    index = np.linspace(0, len(data) - 1, min(len(data), BOUNDS_ROWS)).astype(np.intp)
+    index = evenly_spaced(len(data), BOUNDS_ROWS)
     added = scorer_for(replace(network, background={}), device)(data.z[index])[:, :, 1:]  # (members, n, k)
     counts = np.ones(added.shape[:2], dtype=bool)
     for member in range(network.members):

@@ -28,7 +28,7 @@ from centrality.engine import engine
 from centrality.model.explain import MOST, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
 from centrality.network.calibration import Calibration, Mixing
 from centrality.network.context import Context, ContextCalibration
-from centrality.network.engine_backend import EngineScorer, NetworkScorer, require_finite
+from centrality.network.engine_backend import EngineScorer, NetworkScorer, require_finite_scores
 from centrality.network.network import Network
 from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -305,7 +305,7 @@ class FittedModel(FrozenArrays):
             )
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
-            outputs = require_finite(self.scorer.of_rows(block, self.scaling))
+            outputs = require_finite_scores(self.scorer.of_rows(block, self.scaling))
             return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
         by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
