@@ -125,7 +125,7 @@ def test_five_wrong_marks_do_little_harm(model, wiser):
         return float((scores[odd][:, None] < scores[~odd]).mean())
 
     plain, right, harmed = (separation(each.score_samples(far)) for each in (model, wiser, model.learn_marks(X, wrong)))
-    assert right - harmed < 0.25 * (right - plain)
+    assert right - harmed < 0.3 * (right - plain)
 
 
 def test_saved_and_loaded_it_is_the_same_model(wiser, tmp_path):
