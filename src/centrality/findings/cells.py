@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality.findings.columns import DIGITS, LETTERS, Codes, Column, Floats
 from centrality.findings.numbers import Prediction
-from centrality.findings.sheet import DIGITS, LETTERS, Codes, Column, Floats
 
 LOOSENESS = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0])  # prior rows by which a tie is loose
 SCREENED = 4000  # rows by which pairs of columns are chosen
@@ -90,7 +90,7 @@ def log_rarity(codes: Codes) -> Floats:
 
 def ties_between(columns: Sequence[Column], random_state: int | None = 0) -> dict[tuple[int, int], Tie]:
     """Return the ties between columns whose values repeat, by their numbers: those that say something."""
-    rows = len(columns[0].codes)
+    rows = len(columns[0].codes) if columns else 0
     rng = np.random.default_rng(random_state)
     few = np.sort(rng.choice(rows, SCREENED, replace=False)) if rows > SCREENED else np.arange(rows)
     candidates = [j for j, column in enumerate(columns) if column.repeats][:MOST_COLUMNS]
@@ -103,7 +103,7 @@ def ties_between(columns: Sequence[Column], random_state: int | None = 0) -> dic
 
 def by_rest(columns: Sequence[Column], ties: dict[tuple[int, int], Tie]) -> tuple[Floats, Floats]:
     """Return what the rest of the row says of each cell, as log severity, and how much it can say, from 0 to 1."""
-    shape = len(columns[0].codes), len(columns)
+    shape = (len(columns[0].codes), len(columns)) if columns else (0, 0)
     total, weights, most = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for (a, b), tie in ties.items():
         log, weight = tie.log_severity(columns[a].codes, columns[b].codes)
@@ -123,13 +123,13 @@ def by_writing(column: Column) -> Floats:
 
 
 def cell_doubts(
-    columns: Sequence[Column], ties: dict[tuple[int, int], Tie], predicted: Sequence[Prediction]
+    columns: Sequence[Column], rest: tuple[Floats, Floats], predicted: Sequence[Prediction]
 ) -> NDArray[np.float64]:  # (n, columns)
     """Return how doubtful each cell is: one in how many ordinary rows has a cell as odd; at least 1."""
-    rest, trust = by_rest(columns, ties)
+    log, trust = rest
     writing = np.stack([by_writing(column) for column in columns], axis=1)
     for prediction in predicted:
         place = prediction.measure.place
         beyond = prediction.severity >= len(writing)  # of so many ordinary rows, one is as odd as one in so many
         writing[:, place] = np.where(beyond, np.log(prediction.severity), writing[:, place])
-    return np.exp(trust * rest + (1 - trust) * writing)
+    return np.exp(trust * log + (1 - trust) * writing)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from centrality.findings.sheet import Column, Floats
+from centrality.findings.columns import Column, Floats
 from centrality.findings.tails import far_out
 
 WIDEST = 4.0  # deviations at which predictors are cut off: a wild cell should not predict others
@@ -27,9 +27,14 @@ class Measure:
     middle: float
     step: float  # between neighbouring values, in units of z: a prediction cannot be nearer to a whole number
 
+    def of_numbers(self, numbers: Floats) -> Floats:
+        """Return numbers on the measure's scale."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(((np.log(numbers) if self.is_log else numbers) - self.middle) / self.unit)
+
     @classmethod
     def of(cls, place: int, numbers: Floats) -> "Measure | None":
-        """Return a column's measure; None if it hardly varies. A value that very many rows have is left out as a gap."""
+        """Return a column's measure, None if it hardly varies; a value that very many rows have counts as a gap."""
         levels, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
         if len(levels) < 10:
             return None
