@@ -29,7 +29,7 @@ from centrality.tables.columns import (
     is_text,
     require,
 )
-from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, usual_decimal_mark
+from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, ordered_levels, usual_decimal_mark
 
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
@@ -355,6 +355,12 @@ class Table(Representation):
                 warn_caller(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return Dates.fit(name, texts, format)
         writing, doubt = learn_writing(texts, decimal_mark)
+        if different <= self.cardinality and (order := ordered_levels(texts)):
+            if writing is not None and different > 1:
+                self._doubts[name] = (
+                    f"{' and '.join(map(repr, order[:2]))} are read as categories of an order, not as numbers"
+                )
+            return Categories.fit(name, texts, order)
         if doubt:
             self._doubts[name] = doubt
         if writing is not None and different > 1:
