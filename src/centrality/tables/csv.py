@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from centrality._internal.checks import optional
-from centrality.tables import text
 from centrality.tables.columns import (
     DataNote,
     Format,
@@ -169,8 +168,6 @@ class CsvDialect(Dialect):
         if self.rows == 0 and count_leading_zeros(block, self.mark):
             self._note_padded_at_head(block)
         table = self._parsed(block, self._text(self._padded))
-        if broken := [field.name for field in table.schema if pa.types.is_binary(field.type)]:
-            self._parsed(block, self._text(broken), only=broken)  # raises an error that says where it is not UTF-8
         if any(pa.types.is_integer(field.type) for field in table.schema):
             table = self._with_padded_as_text(table, block)
         for place, field in enumerate(table.schema):
@@ -230,10 +227,7 @@ class CsvDialect(Dialect):
         )
 
     def _fields(self, line: bytes) -> list[str]:
-        try:
-            return next(csv.reader([line.decode("utf-8")], delimiter=self.mark), [])
-        except UnicodeDecodeError as error:
-            raise TableError(f"The column names are not UTF-8: {error}. {text.HOW_TO_CONVERT}") from None
+        return next(csv.reader([line.decode()], delimiter=self.mark), [])
 
     @staticmethod
     def _text(names: Sequence[str] | set[str]) -> Types:
