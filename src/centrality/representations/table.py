@@ -21,6 +21,7 @@ from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
 from centrality.tables.columns import (
     MOST,
     NEW_GAP,
+    READ_SO,
     CellIssues,
     DataNote,
     TableError,
@@ -212,7 +213,8 @@ class Table(Representation):
         counts: dict[str, dict[str, int]] = {}
         for name, cells in encoded.items():
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
-            cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].outlying_code()
+            far_off = [where for fault, where in faults.items() if fault not in READ_SO]
+            cells.block[np.logical_or.reduce(far_off)] = self._encoders[name].outlying_code()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
         return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
