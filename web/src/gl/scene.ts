@@ -12,6 +12,7 @@ export interface Scene extends Painted {
   shown: (row: number) => boolean; // neither filtered nor brushed away
   limit: number; // the score below which rows are flagged
   marks: Pick<Marks, "size" | "all" | "of">;
+  lit?: { rows: Uint32Array; name: string }; // rows that are pointed at elsewhere, and what they are
 }
 
 export interface Acts {

@@ -222,7 +222,7 @@ def view_of(
         keys=_keys(everything, key, known),
         cells=lambda chosen: _taken(shown_table, chosen),
         later=layout.later,
-        jobs=_jobs(model, scored, shown_columns),
+        jobs=_jobs(model, scored, shown_columns, X),
         given=tuple(reader_of(model).given()),
     )
 
@@ -264,7 +264,7 @@ def _live(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...
     return live if live is not None and live.columns else None
 
 
-def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Jobs:
+def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...], given: ModelRows) -> Jobs:
     """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
     kind, whole, table = reader_of(model).input_spec().kind, scored.items.whole, scored.table
     by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
@@ -275,7 +275,7 @@ def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...
         return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
 
     codes = {column.name: column.values for column in columns if column.kind == "category"}
-    return Jobs(model, scored.vectors, compared, by_cells, codes)
+    return Jobs(model, scored.vectors, compared, by_cells, codes, given)
 
 
 def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> WholeTexts | None:
