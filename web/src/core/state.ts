@@ -138,7 +138,7 @@ export function readBack(text: string, first: State, n: number): State {
   state.groups = oneOf(given.get("groups"), ["names", "lines", "off"]);
   state.list = oneOf(given.get("list"), ["ends", "moves", "differ"]);
   state.by = given.get("by") ?? "";
-  state.table = oneOf(given.get("table"), ["", "table", "gallery"]);
+  state.table = oneOf(given.get("table"), [first.table, "", "table", "gallery"]);
   state.theme = oneOf(given.get("theme"), ["", "light", "dark"]);
   state.ranges = rangesOf(given.get("ranges"));
   state.selection = rowsOf(given.get("rows") ?? "", n);

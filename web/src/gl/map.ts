@@ -11,6 +11,7 @@ import { drawOutline, drawRing, drawSign, isNamed, nameAxes } from "./overlay";
 import { Places } from "../core/places";
 import { any, type Changed } from "../core/state";
 import type { Acts, Scene } from "./scene";
+import { Things } from "./things";
 import type { Data } from "../core/data";
 import { FILTERED, type Look, Points, SELECTED } from "./points";
 import { plural } from "../core/words";
@@ -30,6 +31,7 @@ export class MapPart implements Gestured {
   readonly #over = h("canvas.over", { "aria-hidden": "true" });
   readonly #lost = h("div.lost", { role: "alert", hidden: true });
   #far!: Far;
+  readonly #things?: Things;
   #labels!: Labels;
   #groups!: Groups;
   #points: Points;
@@ -56,6 +58,7 @@ export class MapPart implements Gestured {
     private readonly acts: Acts,
   ) {
     this.#points = new Points(this.canvas, data);
+    if (acts.picture) this.#things = new Things((row) => acts.picture!(row), () => this.outlined());
     this.#budget = Math.min(data.n, 5 * FEW);
     const button = (name: string, label: string, act: () => void) =>
       h("button", { title: label, label, onclick: act }, icon(name));
@@ -364,7 +367,7 @@ export class MapPart implements Gestured {
     const corners = this.#gestures.corners();
     const signs = this.#signs();
     const { dark, state, paint } = this.#scene;
-    const resting = !corners.length && !signs.length && !this.#far.any;
+    const resting = !corners.length && !signs.length && !this.#far.any && !this.#things;
     const empty = resting && !rows.length && !this.#named && !this.#groups.any(this.#scene) && paint.map !== "kinds";
     const { x, y, zoom } = state;
     const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, this.#groups.any(this.#scene)].join() : "?";
@@ -375,6 +378,7 @@ export class MapPart implements Gestured {
     c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     c.clearRect(0, 0, this.#frame.width, this.#frame.height);
     this.#far.draw(c, this.#frame, this.#scene);
+    this.#things?.draw(c, this.#frame, this.#scene);
     this.#groups.draw(c, this.#frame, this.#scene);
     this.#labels.draw(c, this.#frame, this.#scene);
     for (const row of signs) drawSign(c, this.toPixels(row), this.#scene.marks.of(row).mark, dark);

@@ -45,14 +45,14 @@ void main() {
   if (lit > 0.5 && selected) colour = vec4(oddInk, 1.0);
   if ((chosen > 0.5 && !selected) || (limit > 0.0 && !odd)) colour.a *= 0.3;
   if (away) colour = vec4(faint, 0.16);
-  wide = size * (away ? 0.75 : selected || odd ? 1.45 : 1.0 + 0.45 * smoothstep(0.85, 1.0, oddness));
+  wide = size * (away ? 0.75 : selected || odd ? 1.45 : 1.0 + 0.45 * smoothstep(0.95, 1.0, oddness));
   ring = !away && odd ? 1.0 : !away && lit < 0.5 && (selected || (dark > 0.5 && oddness > 0.97)) && wide > 5.0 ? 2.0 : 0.0;
   gl_Position = vec4((position - center) * scale, 0.0, 1.0);
   gl_PointSize = wide;
 }`;
 
 const FRAGMENT = `#version 300 es
-precision mediump float;
+precision highp float;
 flat in vec4 colour; flat in float wide; flat in float ring;
 uniform vec3 oddInk, ink;
 out vec4 pixel;

@@ -21,6 +21,7 @@ export interface Acts {
   hold(held: boolean): void; // something is dragged, or let go
   announce(text: string): void;
   keys(): boolean; // single letters are commands
+  picture?(row: number): Promise<string | undefined>; // the address of a row's picture, where rows are pictures
   linked: boolean; // the page is ours: the wheel is always the map's
   gone: AbortSignal; // the page is taken down
 }

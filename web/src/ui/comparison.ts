@@ -44,8 +44,10 @@ export class Comparison implements Part {
   #tell(a: Uint32Array, b: Uint32Array): void {
     const { app } = this;
     const found = differences(app.data, a, b).slice(0, MOST);
+    const lit = { rows: a, name: `A: ${plural(a.length, "row")}` };
+    app.light(lit);
     const line = (name: string, rows: Uint32Array, kind: string) =>
-      h("button.group", { onclick: () => app.set({ selection: rows }), onpointerenter: () => app.light({ rows, name }), onpointerleave: () => app.light() },
+      h("button.group", { onclick: () => app.set({ selection: rows }), onpointerenter: () => app.light({ rows, name }), onpointerleave: () => app.light(lit) },
         h(`b.${kind}`, kind === "of-a" ? "A" : "B"), ` ${plural(rows.length, "row")}, ${percent(rows.length / app.data.n)}; median score ${this.#middle(rows)}`);
     const inB = new Uint8Array(app.data.n);
     for (const row of b) inB[row] = 1;

@@ -72,6 +72,7 @@ export class FindingsPanel implements Part {
 
   /** The finding that is pointed at, or else the one that is open. */
   #light(found = this.app.open): void {
+    if (this.app.state.panel !== "findings") return; // it has just been left
     this.app.light(found?.rows.length ? { rows: found.rows, name: `${plural(found.rows.length, "row")}: ${found.sentence}` } : undefined);
   }
 

@@ -13,7 +13,16 @@ from sklearn.base import clone
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ModelRows
-from centrality.apps.explorer.content import Column, Items, LazyKeys, columns_of, fingerprints, items_of, row_keys
+from centrality.apps.explorer.content import (
+    Column,
+    Items,
+    LazyKeys,
+    columns_of,
+    fingerprints,
+    items_of,
+    row_keys,
+    with_folders,
+)
 from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
 from centrality.apps.explorer.session import (
     EditableRows,
@@ -350,6 +359,8 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
+    if reading.kind == "images" and is_table:
+        table = with_folders(table, (reading.columns or ["path"])[0])
     return ScoredRows(vectors, units, rows, table, items, is_table, editable)
 
 
