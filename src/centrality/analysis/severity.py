@@ -96,7 +96,7 @@ def severity(inliers: Scores, scores: Scores, tail: Tail | None) -> Scores:
 
     >>> ordinary = np.sort(-np.random.default_rng(0).exponential(size=999))
     >>> severity(ordinary, np.array([-1.0, -2.0, -30.0]), Tail.of(ordinary)).round(1).tolist()
-    [2.6, 7.2, 10000.0]
+    [2.6, 7.6, 10000.0]
     """
     m = len(inliers)
     counted = (m + 1) / (1 + np.searchsorted(inliers, scores, side="right"))
