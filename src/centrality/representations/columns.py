@@ -25,7 +25,7 @@ from centrality._internal.model_file import Arrays
 from centrality._internal.text import number
 from centrality.analysis.report import about_wild_cells, wild_cells
 from centrality.network.scaling import Scaling
-from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_NUMBER, TableError, is_text
+from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_NUMBER, NO_UNIT, TWO_NUMBERS, TableError, is_text
 from centrality.tables.written_numbers import NumberFormat
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
     return np.asarray(found / length / cells)
 
 
+JUMP = 20.0  # times the median of fitting: a column of numbers so much larger or smaller may be of another unit
 FAR = 6.0  # deviations from the mean at which a cell unlike any in fitting is put
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
@@ -235,6 +236,16 @@ class Numbers(ColumnEncoder):
         gaps = absent & ~wrong
         z = self.scaling().scaled(np.where(absent, self.center, x)[:, None])[:, 0]
         faults = {NO_NUMBER: wrong}
+        writing = self.writing or NumberFormat()
+        if wrong.any():
+            two = np.zeros(len(wrong), dtype=bool)
+            two[wrong] = writing.two_readings(texts_of(values).filter(pa.array(wrong)))
+            faults = {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
+        if (writing.before or writing.after) and self.center and not absent.all():
+            size = float(np.nanmedian(np.abs(x))) / abs(self.center)
+            jumps = not 1 / JUMP < size < JUMP
+            if jumps and (not is_text(values.type) or writing.without_unit(texts_of(values))):
+                faults[NO_UNIT] = ~absent  # fractions in a column of per cent, say
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
         return Cells(z[:, None], gaps, faults | {NEW_GAP: gaps})

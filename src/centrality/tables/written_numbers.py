@@ -46,6 +46,9 @@ CELL = (
 # The digits where this is the decimal mark: in one run, or in groups with the same mark between all of them.
 GROUPED = "[1-9][0-9]{{0,2}}(?:(?:{mark}[0-9]{{3}})+|(?: [0-9]{{3}})+|(?:'[0-9]{{3}})+)"
 INDIAN = "[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"
+UNGROUPED = {".": r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)", ",": r"(?:[0-9]+(?:,[0-9]+)?|,[0-9]+)"}
+# One group of three: if this is no mark between thousands, it is the decimal mark of somebody else.
+ONE_GROUP = {".": r"[1-9][0-9]{0,2},[0-9]{3}", ",": r"[1-9][0-9]{0,2}\.[0-9]{3}"}
 DIGITS = {
     ".": rf"(?:(?:[0-9]+|{GROUPED.format(mark=',')}|{INDIAN})(?:\.[0-9]+)?|\.[0-9]+)",
     ",": rf"(?:(?:[0-9]+|{GROUPED.format(mark='[.]')})(?:,[0-9]+)?|,[0-9]+)",
@@ -252,7 +255,8 @@ class NumberFormat:
     def _usual(self, texts: pa.Array) -> NDArray[np.float64]:
         """Return the numbers of cells in the column's usual form, NaN for others. This is ten times as fast."""
         before, after = self.before.strip(), self.after.strip()
-        pattern = f"^-?(?:{re.escape(before)} ?)?{DIGITS[self.decimal]}(?: ?{re.escape(after)})?$"
+        digits = (DIGITS if self.thousands else UNGROUPED)[self.decimal]
+        pattern = f"^-?(?:{re.escape(before)} ?)?{digits}(?: ?{re.escape(after)})?$"
         usual = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string()))
         for text in filter(None, (before, after, *" ',.".replace(self.decimal, ""))):
             usual = pc.replace_substring(usual, text, "")
@@ -268,7 +272,24 @@ class NumberFormat:
             bare = cells.are("before", "") & cells.are("after", "") & cells.match("digits", r"^[0-9]*\.[0-9]+$")
             x = np.where(np.isnan(x) & bare, cells.sizes("."), x)
         x = np.where(cells.negative(), -x, x)
-        return np.where(cells.proper() & np.isfinite(x), x, np.nan)
+        return np.where(cells.proper() & np.isfinite(x) & ~self._two_readings(cells), x, np.nan)
+
+    def two_readings(self, texts: pa.Array) -> Mask:
+        """Say which texts may be two numbers: 50.629 beside 50,6, where a point never stood between thousands."""
+        return self._two_readings(NumberCells.of(without_gaps(texts)))
+
+    def _two_readings(self, cells: NumberCells) -> Mask:
+        if self.thousands in (",", "."):
+            return np.zeros(len(cells.parts["digits"]), dtype=bool)
+        return cells.match("digits", f"^{ONE_GROUP[self.decimal]}$")
+
+    def without_unit(self, texts: pa.Array) -> bool:
+        """Say whether no text has a unit, though the numbers of this column have one."""
+        if not (self.before or self.after):
+            return False
+        present = without_gaps(texts).drop_null()
+        bare = pc.match_substring_regex(present, r"^[-+(]?[0-9.,' ]+\)?$")
+        return len(present) > 0 and bool(pc.all(bare).as_py())
 
     def _units(self, cells: NumberCells) -> tuple[Mask, NDArray[np.float64]]:
         """Say which cells have this column's unit or none, and return the factors of their numbers (k, M, bn)."""
