@@ -23,8 +23,9 @@ def number(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
-        has_time = value.time().isoformat() != "00:00:00"
-        return value.isoformat(sep=" ", timespec="minutes") if has_time else value.date().isoformat()
+        if value.time().isoformat() == "00:00:00":
+            return value.date().isoformat()
+        return value.isoformat(sep=" ", timespec="auto" if value.second or value.microsecond else "minutes")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
