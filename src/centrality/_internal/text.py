@@ -37,6 +37,28 @@ def number(value: object) -> str:
     return " ".join(str(value).split())
 
 
+def none_if_missing(value: object) -> object:
+    """Return None for what frames write where nothing is: None, NaN, NaT, pandas' NA; any other value as it is.
+
+    >>> none_if_missing(float("nan")), none_if_missing("nan"), none_if_missing(0)
+    (None, 'nan', 0)
+    """
+    if value is None or type(value).__name__ == "NAType":  # a comparison with NA is neither true nor false
+        return None
+    return None if value != value else value
+
+
+def column_name(kind: str, t: float, own: float) -> str:
+    """Name the column of a score at t: as its kind if that is the model's own t, else with t in per cent, no dot.
+
+    >>> column_name("centrality", 0.5, own=0.5), column_name("centrality", 0.25, own=0.5)
+    ('centrality', 'centrality_t25')
+    >>> column_name("p_value", 0.125, own=0.5), column_name("reasons", 1 / 3, own=0.5)
+    ('p_value_t12_5', 'reasons_t33_333333')
+    """
+    return kind if t == own else f"{kind}_t{100 * abs(t):.6f}".rstrip("0").rstrip(".").replace(".", "_")
+
+
 def shortened(text: str) -> str:
     """Cut a text off after 40 letters."""
     return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"

@@ -54,15 +54,17 @@ def expected_by_chance(
     # Of the pairs that agree in one column, the share that agrees in another
     among = np.array([[_mean_alike(cells[:, other], pairs) for other in repeated] for pairs in samples])
     patterns, which = np.unique(are_alike[:, repeated], axis=0, return_inverse=True)
-    expected = np.empty(len(candidates))
+    expected = np.zeros(len(candidates))  # where nothing is shared, distances say all
     for number, pattern in enumerate(patterns):
         chosen = np.flatnonzero(which.ravel() == number)
         D = np.flatnonzero(pattern)
+        if not len(D):
+            continue
         D = D[np.argsort(shares[repeated[D]], kind="stable")]
         log_share = 0.0
         for place, column in enumerate(D):
             log_share += np.log(shares[repeated[column]] if not place else among[D[:place], column].max())
-        sets = (len(repeated) + 1) * comb(len(repeated), len(D))
+        sets = comb(len(repeated), len(D))
         features = Z[:, ~np.isin(feature_column, repeated[D])].astype(np.float64)
         near = _chance_near_rows(features, candidates[chosen], rng)
         distance = _distances(features, candidates[chosen])
@@ -70,7 +72,7 @@ def expected_by_chance(
             alike = np.sort(_distances(features, samples[column]))
             among_alike = [_chance(alike, far) for far in distance]
             near = np.maximum(near, among_alike)
-        expected[chosen] = sets * all_pairs * np.exp(log_share) * near
+        expected[chosen] = (len(repeated) + 1) * all_pairs * min(sets * np.exp(log_share), 1.0) * near
     return expected
 
 
