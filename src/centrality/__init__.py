@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from centrality.chain import Chain as Chain
     from centrality.chain import load as load
+    from centrality.findings import check as check
     from centrality.fuse import FUSE as FUSE
     from centrality.fuse import PaperFUSE as PaperFUSE
     from centrality.network.calibration import blend as blend
@@ -26,6 +27,7 @@ _HOMES = {
     "Chain": "chain",
     "load": "chain",
     "blend": "network.calibration",
+    "check": "findings",
     "copies": "selection.copies",
     "rank": "selection.rank",
     "select": "selection.pick",
@@ -35,6 +37,7 @@ _ROOMS = (
     "datasets",
     "depths",
     "distributed",
+    "findings",
     "maps",
     "metrics",
     "onnx",
@@ -45,7 +48,19 @@ _ROOMS = (
     "spark",
 )
 
-__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "copies", "load", "rank", "select", "wrong_labels"]
+__all__ = [
+    "FUSE",
+    "Chain",
+    "PaperFUSE",
+    "__version__",
+    "blend",
+    "check",
+    "copies",
+    "load",
+    "rank",
+    "select",
+    "wrong_labels",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -70,8 +70,6 @@ def test_too_little_memory_is_said_in_one_line(folder):
 
     command = [sys.executable, "-m", "centrality", "rank", str(folder / "rows.csv")]
     environment = {"OPENBLAS_NUM_THREADS": "1", "PATH": "", "PYTHONPATH": ":".join(sys.path)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, preexec_fn=limit, env=environment
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit, env=environment)
     assert done.returncode == 2, done.stderr
     assert done.stderr.strip() == "centrality: there is not enough memory: free some, or raise the limit (ulimit -v)."

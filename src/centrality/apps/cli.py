@@ -65,7 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
             warnings.showwarning = _printing_each_once()
             began = time.perf_counter()
             log.info("centrality %s: %s", __version__, _given(arguments))
-            result = arguments.run(arguments)
+            result = _result_of(arguments)
             log.info("done in %.1f s", time.perf_counter() - began)
         file = sys.stderr if result.get("scores") == "-" else sys.stdout
         if arguments.json:
@@ -95,6 +95,16 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [as_json(held) for held in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _result_of(arguments: argparse.Namespace) -> Any:
+    """Return the command's result, its text files read in the encoding that the user names, if one is named."""
+    if getattr(arguments, "encoding", None) is None:
+        return arguments.run(arguments)
+    from centrality.tables import named_encoding
+
+    with named_encoding(arguments.encoding):
+        return arguments.run(arguments)
 
 
 def _folder_is_gone() -> bool:

@@ -324,11 +324,13 @@ class Categories(ColumnEncoder):
     levels: list[str]
     shares: list[float]
     rare: list[str]  # those that share a column
+    in_order: bool = False  # the levels are ranges or limits, from the lowest to the highest
     kind = "categories"
     _once: list[str] = field(default_factory=list, repr=False, compare=False)  # levels of one row of fitting alone
 
     @classmethod
-    def fit(cls, name: str, values: pa.ChunkedArray) -> "Categories | LeftOut":
+    def fit(cls, name: str, values: pa.ChunkedArray, order: Sequence[str] = ()) -> "Categories | LeftOut":
+        """Learn the levels and their shares; `order` is that of levels which have one."""
         counts = {v["values"]: v["counts"] for v in texts_of(values).fill_null(MISSING).value_counts().to_pylist()}
         if len(counts) == 1:
             only = next(iter(counts))
@@ -337,8 +339,10 @@ class Categories(ColumnEncoder):
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
         if len(rare) > 1:
             counts[OTHER] = sum(counts.pop(level) for level in rare)
-        levels = sorted(counts)
-        return cls(levels, [counts[level] / total for level in levels], rare if OTHER in counts else [], once)
+        place = {level: k for k, level in enumerate(order)}
+        levels = sorted(counts, key=lambda level: (place.get(level, len(place)), level))
+        shares = [counts[level] / total for level in levels]
+        return cls(levels, shares, rare if OTHER in counts else [], bool(order), once)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         given = texts_of(values)
@@ -390,7 +394,9 @@ class Categories(ColumnEncoder):
     def describe(self) -> str:
         shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if OTHER in self.levels else ""
         gap = ", missing being one of them" if MISSING in self.levels else ""
-        return f"category, {len(self.levels)} levels{gap}{shared}"
+        own = [level for level in self.levels if level not in (OTHER, MISSING)]
+        order = f" from {own[0]!r} to {own[-1]!r}" if self.in_order and own else ""
+        return f"category, {len(self.levels)} levels{order}{gap}{shared}"
 
 
 NGRAMS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}  # of letters, within words
