@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from centrality._internal import text
 from centrality._internal.checks import InputError
+from centrality._internal.text import column_name
 from centrality.analysis.reasons import Reasons
 from centrality.model.fitted import FittedModel, History
 from centrality.model.reader import reader_of
-from centrality.network.calibration import name_at, one_t
+from centrality.network.calibration import one_t
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -156,7 +157,8 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
             columns = list(names)
         else:
             t = options.get("t", given[1] if len(given) > 1 else None)
-            columns = [names] if result.ndim == 1 else [name_at(names, at, self.t) for at in _dials(t, result.shape[1])]
+            dials = [self.t] if result.ndim == 1 else _dials(t, result.shape[1])
+            columns = [column_name(names, dial, self.t) for dial in dials]
         index = None if reader_of(self).input_spec().one_series else getattr(X, "index", None)
         return _contained(container, result, columns, None if callable(index) else index)
 

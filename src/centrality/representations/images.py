@@ -44,7 +44,7 @@ class SkippedImages:
             if self.corrupt == "refuse":
                 raise TableError(
                     f"{name} cannot be read as an image: {error}. Remove it, or leave such images out: "
-                    "Images(corrupt='skip') (in a terminal: --corrupt skip)"
+                    "corrupt='skip' (in a terminal: --corrupt skip)"
                 ) from None
             self.names.append(name)
 
@@ -109,6 +109,8 @@ def decode(content: bytes | NDArray[np.uint8]) -> "Image":
         picture: Image = image.open(io.BytesIO(content)) if isinstance(content, bytes) else image.fromarray(content)
     except image.UnidentifiedImageError:  # whose message names an object of ours, not the file
         raise InputError("it is no PNG, JPEG or other kind of image that PIL knows") from None
+    except image.DecompressionBombError as error:  # which is neither an OSError nor a ValueError
+        raise InputError(str(error).rstrip(".")) from None
     return picture.convert("RGB")
 
 

@@ -82,9 +82,9 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
 
 def _new_columns(adapter: "Adapter", t: float, rule: "Rule") -> dict[str, str]:
     """Return the names of the columns that -o writes after those of the data, and what each holds."""
-    from centrality.network.calibration import name_at
+    from centrality._internal.text import column_name
 
-    new = {"row": "row", name_at("centrality", t, adapter.model.t): "centrality"}
+    new = {"row": "row", column_name("centrality", t, adapter.model.t): "centrality"}
     if rule.needs_inliers:
         new["p_value"] = "p_value"
     return new | {"reasons": "reasons"} if adapter.explains else new
