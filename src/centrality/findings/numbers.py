@@ -10,7 +10,7 @@ from centrality.findings.tails import far_out
 
 WIDEST = 4.0  # deviations at which predictors are cut off: a wild cell should not predict others
 KIND = 20  # rows of a kind from which on its spread can be told
-NARROWEST = 0.25  # spread of a kind, in units of the column's: nearly equal numbers would make any other one odd
+NARROWEST = 0.5  # spread of a kind, in units of the column's: nearly equal numbers would make any other one odd
 TELLING = 0.05  # the least share of a column's variance that lies between the kinds
 EXCEPTIONS = 0.002  # of the rows: where more are far from their kind, kinds are no single groups
 FEW_LEVELS = 20  # of a category whose levels predict
@@ -123,7 +123,7 @@ def _within_kinds(measure: Measure, columns: Sequence[Column]) -> Floats:
                 spread = max(float(np.quantile(from_middle, 0.75)), measure.step, NARROWEST)
                 off[rows] = from_middle / spread
         severity = far_out(off) / len(telling)
-        if (severity > len(z)).mean() <= EXCEPTIONS:
+        if (severity[there] > len(z)).mean() <= EXCEPTIONS:
             most = np.fmax(most, severity)
     return most
 
