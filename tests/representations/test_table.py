@@ -340,3 +340,12 @@ def test_where_the_others_do_not_agree_on_a_mark_a_warning_names_the_column_and_
     }
     with pytest.warns(UserWarning, match=r"Column 'length': '3,041' is taken for 3041, but could be 3\.041\."):
         assert list(Table().fit(pa.table(rows)).doubts()) == ["length"]
+
+
+def test_limits_that_are_the_same_number_are_categories_of_an_order_and_that_is_said():
+    rng = np.random.default_rng(0)
+    rows = pa.table({"income": rng.choice(["<=50K", ">50K"], 300), "age": rng.choice(["65+", "18-25", "26-64"], 300)})
+    table = Table().fit(rows)
+    assert table.describe()["income"] == "category, 2 levels from '<=50K' to '>50K'"
+    assert table.describe()["age"] == "category, 3 levels from '18-25' to '65+'"
+    assert table.doubts() == {"income": "'<=50K' and '>50K' are read as categories of an order, not as numbers"}

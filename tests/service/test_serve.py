@@ -267,10 +267,10 @@ def test_a_port_in_use_or_a_missing_model_is_said(file, server, tmp_path, capsys
 def test_a_bug_is_a_logged_500_that_shows_nothing_of_the_insides(start, file, tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
         # the real program, with a mistake for t = 0 and another for t = 1
-        "from centrality.apps.service import _requests\n"
+        "from centrality.apps.service import requests\n"
         "def answer(asked, *rest):\n"
         "    return len(None) if asked.ts[0] == 0 else int('drawer')\n"
-        "_requests.answer = answer\n"
+        "requests.answer = answer\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     server = start(str(file))

@@ -21,6 +21,7 @@ what holds for clean rows holds as before. Outliers that form no such group stay
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError, fraction, positive, warn_caller
 from centrality._internal.text import rounded_up
+from centrality.analysis.severity import Tail
 from centrality.network.calibration import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
@@ -72,6 +74,16 @@ class CalibrationRows(FrozenArrays):
         """Return the scores at t, in units, of those rows that count as inliers: all but the least central."""
         scores = np.sort(mixing.mixed(self.units, t))
         return scores[int(self.contamination * len(scores)) :]
+
+    def tail(self, mixing: Mixing, t: float) -> Tail | None:
+        """Return the low end of the `scores` at t, from which severities are extrapolated."""
+        if t not in self._tails:
+            self._tails[t] = Tail.of(self.scores(mixing, t))
+        return self._tails[t]
+
+    @cached_property
+    def _tails(self) -> dict[float, Tail | None]:
+        return {}
 
     def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
         """Return a quantile of each unit over the rows that count as inliers."""

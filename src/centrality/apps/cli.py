@@ -10,7 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 from centrality import __version__
 from centrality._internal.checks import InputError, MissingExtraError
@@ -62,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
             warnings.showwarning = _printing_each_once()
             began = time.perf_counter()
             log.info("centrality %s: %s", __version__, _given(arguments))
-            result = arguments.run(arguments)
+            result = _result_of(arguments)
             log.info("done in %.1f s", time.perf_counter() - began)
         file = sys.stderr if result.get("scores") == "-" else sys.stdout
         text = json.dumps(result, indent=2, default=str) if arguments.json else harmless(arguments.show(result))
@@ -77,6 +77,16 @@ def _run(arguments: argparse.Namespace) -> int:
     except Exception:  # noqa: BLE001  (whatever else a command raises is a bug of ours: its traceback is printed)
         return _failed(BUG, REPORT, with_traceback=True)
     return 0
+
+
+def _result_of(arguments: argparse.Namespace) -> Any:
+    """Return the command's result, its text files read in the encoding that the user names, if one is named."""
+    if getattr(arguments, "encoding", None) is None:
+        return arguments.run(arguments)
+    from centrality.tables import named_encoding
+
+    with named_encoding(arguments.encoding):
+        return arguments.run(arguments)
 
 
 def _folder_is_gone() -> bool:

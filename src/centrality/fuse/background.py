@@ -15,13 +15,15 @@ logarithm there. So what it adds is bounded by what it adds to rows that it has 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.fuse.initialize import k_means
-from centrality.network.network import LOWEST, Weights
+from centrality.engine import engine
+from centrality.fuse.data import TrainingData
+from centrality.model.fitted import scorer_for
+from centrality.network.network import LOWEST, Network, Weights
 
 # Measured by benchmarks/ablation.py and benchmarks/known_truth.py; some 80 settings of these were compared.
 DEGREES = 4.0  # of freedom of each t-distribution; 0 for Gaussians, where rows are clean
@@ -34,11 +36,14 @@ WORTH = 0.1  # nats a value by which twice as many components must be likelier t
 SHRINKAGES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)  # shares of the mean variance in each covariance
 SHRINKAGE_WHILE_FITTING = 0.1
 SAMPLE = 3000  # rows looked at, at most
+BOUNDS_ROWS = 20_000  # rows that bound what the networks add to their backgrounds
 BOUNDS = (0.01, 0.99)  # quantiles of what the network adds; its bounds are as far again from each other on either side
 HELD_OUT = 4  # one row of so many is held out, to choose the number of components and the shrinkage
 ROUNDS, ROUNDS_OF_K_MEANS = 8, 10
 
 Matrix = NDArray[np.float64]
+Vectors = NDArray[np.floating]  # (n, p)
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,20 @@ def background_of(
     unbounded = np.array([-np.inf, np.inf], dtype=np.float32)  # until it is trained
     parts["bounds"] = np.tile(unbounded, (len(members), len(noise_scales), 1))
     return parts
+
+
+def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Network:
+    """Return the network with bounds of what it adds to its background, set by rows that it has not learned."""
+    if not network.background:
+        return network
+    index = np.linspace(0, len(data) - 1, min(len(data), BOUNDS_ROWS)).astype(np.intp)
+    added = scorer_for(replace(network, background={}), device)(data.z[index])[:, :, 1:]  # (members, n, k)
+    counts = np.ones(added.shape[:2], dtype=bool)
+    for member in range(network.members):
+        held_out = ~np.isin(index, data.learned_by(member))
+        if held_out.any():  # none are where rows in memory are a sample, of which none is held out
+            counts[member] = held_out
+    return replace(network, background={**network.background, "bounds": bounds_of(added, counts)})
 
 
 def bounds_of(added: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray[np.float32]:  # (members, k, 2)
@@ -258,3 +277,29 @@ def _parts(components: _Components, shrinkage: float, noise: Sequence[float]) ->
         "level": level - level.max(1)[:, None],
     }
     return {name: np.ascontiguousarray(part, dtype=np.float32) for name, part in parts.items()}
+
+
+def k_means(
+    rows: Vectors, count: int, seed: int, *, rounds: int, start: Positions | None = None
+) -> tuple[NDArray[np.float64], Positions]:
+    """Return the centres of so many groups, (m, p), and the group of each row; of copies there may be fewer groups.
+
+    `start` are the positions of the rows to begin with; without it, rows that lie far apart.
+    """
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
+    if start is None:
+        start = far_apart(rows, count, seed, trials=2 + int(np.log(count)))
+    centres = rows[start].astype(np.float64)
+    return centres, engine().k_means(rows, centres, rounds)
+
+
+def far_apart(rows: Vectors, count: int, seed: int, *, trials: int) -> Positions:  # (count,)
+    """Return the positions of `count` rows that lie far from one another, as k-means++ chooses its start.
+
+    The next row is drawn by its squared distance to the nearest one chosen, `trials` times; the one that leaves the
+    least distance in all is taken. The rows are the same as scikit-learn's.
+    """
+    rng, n = np.random.RandomState(seed), len(rows)
+    first = int(rng.choice(n, p=np.full(n, 1 / n)))
+    drawn = rng.uniform(size=(count - 1, trials))
+    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, drawn)

@@ -109,6 +109,7 @@ NAMES: dict[str, str | tuple[str, ...]] = {
     "score_samples": "score",
     "standard_error": "standard_error",
     "p_values": "p_value",
+    "severity": "severity",
     "detect": "outlier",
     "kind": "kind",
     "explain": (),

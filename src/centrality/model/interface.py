@@ -21,6 +21,7 @@ from centrality.analysis import conformal
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
+from centrality.analysis.severity import severity
 from centrality.model.display import FittedAttributes, frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
 from centrality.model.fitted import FittedModel, map_valid_rows
@@ -157,6 +158,30 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         columns = [
             conformal.p_values(known, self.fitted_.mixing.mixed(units, float(at)), rng)
             for known, at in zip(inliers, np.atleast_1d(dial), strict=True)
+        ]
+        return columns[0] if dial.ndim == 0 else np.column_stack(columns)
+
+    def severity(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
+        """Say one in how many ordinary rows is as odd as each row: (n,), or (n, len(t)) for a list.
+
+        40 means that about every fortieth ordinary row scores as low. Among the m calibration rows this is counted: it
+        is 1 / p. Numbers above m + 1 are extrapolated from the scores of the lowest calibration rows, and end at
+        10 (m + 1). `centrality.analysis.severity.in_words` writes a severity, and says where it is extrapolated.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> from centrality.analysis.severity import in_words
+        >>> model = FUSE(random_state=0, max_steps=200).fit(np.random.default_rng(0).normal(size=(1000, 2)))
+        >>> [in_words(number, calibration_rows=1000) for number in model.severity([[0.0, 0.0], [9.0, 9.0]])]
+        ['1 in 1', 'less than 1 in 10,000 (extrapolated)']
+        """
+        check_is_fitted(self)
+        dial = checked_t(self._dial(t))
+        calibration_rows, mixing = self.fitted_.calibration_rows(), self.fitted_.mixing
+        units = self._units(X)
+        columns = [
+            severity(calibration_rows.scores(mixing, at), mixing.mixed(units, at), calibration_rows.tail(mixing, at))
+            for at in map(float, np.atleast_1d(dial))
         ]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
 

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from centrality._internal.arrays import without_rounding
 from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
-from centrality.analysis.drift import Names
+from centrality.analysis.drift_columns import Names
 from centrality.analysis.reasons import Reasons, usual_of_kind
 from centrality.model.explain import sum_by_feature
 from centrality.model.fitted import FittedModel

@@ -25,7 +25,7 @@ from centrality._internal.model_file import Arrays
 from centrality._internal.text import number
 from centrality.analysis.report import about_wild_cells, wild_cells
 from centrality.network.scaling import Scaling
-from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_NUMBER, TableError, is_text
+from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_NUMBER, NO_UNIT, TWO_NUMBERS, TableError, is_text
 from centrality.tables.written_numbers import NumberFormat
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
     return np.asarray(found / length / cells)
 
 
+JUMP = 20.0  # times the median of fitting: a column of numbers so much larger or smaller may be of another unit
 FAR = 6.0  # deviations from the mean at which a cell unlike any in fitting is put
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
@@ -235,6 +236,16 @@ class Numbers(ColumnEncoder):
         gaps = absent & ~wrong
         z = self.scaling().scaled(np.where(absent, self.center, x)[:, None])[:, 0]
         faults = {NO_NUMBER: wrong}
+        writing = self.writing or NumberFormat()
+        if wrong.any():
+            two = np.zeros(len(wrong), dtype=bool)
+            two[wrong] = writing.two_readings(texts_of(values).filter(pa.array(wrong)))
+            faults = {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
+        if (writing.before or writing.after) and self.center and not absent.all():
+            size = float(np.nanmedian(np.abs(x))) / abs(self.center)
+            jumps = not 1 / JUMP < size < JUMP
+            if jumps and (not is_text(values.type) or writing.without_unit(texts_of(values))):
+                faults[NO_UNIT] = ~absent  # fractions in a column of per cent, say
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
         return Cells(z[:, None], gaps, faults | {NEW_GAP: gaps})
@@ -324,11 +335,13 @@ class Categories(ColumnEncoder):
     levels: list[str]
     shares: list[float]
     rare: list[str]  # those that share a column
+    in_order: bool = False  # the levels are ranges or limits, from the lowest to the highest
     kind = "categories"
     _once: list[str] = field(default_factory=list, repr=False, compare=False)  # levels of one row of fitting alone
 
     @classmethod
-    def fit(cls, name: str, values: pa.ChunkedArray) -> "Categories | LeftOut":
+    def fit(cls, name: str, values: pa.ChunkedArray, order: Sequence[str] = ()) -> "Categories | LeftOut":
+        """Learn the levels and their shares; `order` is that of levels which have one."""
         counts = {v["values"]: v["counts"] for v in texts_of(values).fill_null(MISSING).value_counts().to_pylist()}
         if len(counts) == 1:
             only = next(iter(counts))
@@ -337,8 +350,10 @@ class Categories(ColumnEncoder):
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
         if len(rare) > 1:
             counts[OTHER] = sum(counts.pop(level) for level in rare)
-        levels = sorted(counts)
-        return cls(levels, [counts[level] / total for level in levels], rare if OTHER in counts else [], once)
+        place = {level: k for k, level in enumerate(order)}
+        levels = sorted(counts, key=lambda level: (place.get(level, len(place)), level))
+        shares = [counts[level] / total for level in levels]
+        return cls(levels, shares, rare if OTHER in counts else [], bool(order), once)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         given = texts_of(values)
@@ -390,7 +405,9 @@ class Categories(ColumnEncoder):
     def describe(self) -> str:
         shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if OTHER in self.levels else ""
         gap = ", missing being one of them" if MISSING in self.levels else ""
-        return f"category, {len(self.levels)} levels{gap}{shared}"
+        own = [level for level in self.levels if level not in (OTHER, MISSING)]
+        order = f" from {own[0]!r} to {own[-1]!r}" if self.in_order and own else ""
+        return f"category, {len(self.levels)} levels{order}{gap}{shared}"
 
 
 NGRAMS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}  # of letters, within words

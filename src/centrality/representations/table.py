@@ -21,6 +21,7 @@ from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
 from centrality.tables.columns import (
     MOST,
     NEW_GAP,
+    READ_SO,
     CellIssues,
     DataNote,
     TableError,
@@ -29,7 +30,7 @@ from centrality.tables.columns import (
     is_text,
     require,
 )
-from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, usual_decimal_mark
+from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, ordered_levels, usual_decimal_mark
 
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
@@ -212,7 +213,8 @@ class Table(Representation):
         counts: dict[str, dict[str, int]] = {}
         for name, cells in encoded.items():
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
-            cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].outlying_code()
+            far_off = [where for fault, where in faults.items() if fault not in READ_SO]
+            cells.block[np.logical_or.reduce(far_off)] = self._encoders[name].outlying_code()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
         return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
@@ -355,6 +357,12 @@ class Table(Representation):
                 warn_caller(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return Dates.fit(name, texts, format)
         writing, doubt = learn_writing(texts, decimal_mark)
+        if different <= self.cardinality and (order := ordered_levels(texts)):
+            if writing is not None and different > 1:
+                self._doubts[name] = (
+                    f"{' and '.join(map(repr, order[:2]))} are read as categories of an order, not as numbers"
+                )
+            return Categories.fit(name, texts, order)
         if doubt:
             self._doubts[name] = doubt
         if writing is not None and different > 1:
