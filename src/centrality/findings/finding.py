@@ -83,7 +83,7 @@ def how_odd(severity: float) -> str:
     """
     if severity < 2:
         return ""
-    if severity > MOST_SAID:
+    if severity >= MOST_SAID:
         return f"odder than one in {MOST_SAID:,} ordinary rows"
     return f"as odd as one in {_two_digits(severity):,} ordinary rows"
 
