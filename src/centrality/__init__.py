@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from centrality.selection.labels import wrong_labels as wrong_labels
     from centrality.selection.pick import select as select
     from centrality.selection.rank import rank as rank
+    from centrality.series import Timeline as Timeline
 
 __version__ = "0.2.0"
 
 _HOMES = {
     "FUSE": "fuse",
+    "Timeline": "series",
     "PaperFUSE": "fuse",
     "Chain": "chain",
     "load": "chain",
@@ -45,7 +47,7 @@ _ROOMS = (
     "spark",
 )
 
-__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "copies", "load", "rank", "select", "wrong_labels"]
+__all__ = ["FUSE", "Chain", "PaperFUSE", "Timeline", "__version__", "blend", "copies", "load", "rank", "select", "wrong_labels"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,5 @@
+"""Find odd stretches in series: moments in their order, in one channel or many, of one machine or a fleet."""
+
+from centrality.series.timeline import Timeline
+
+__all__ = ["Timeline"]

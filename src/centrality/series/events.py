@@ -1,0 +1,238 @@
+"""Odd stretches of a series, at an expected number of false alarms, and a sentence for each.
+
+How high does a score go where nothing happens? The highest scores of equal blocks follow, whatever the data, about a
+Gumbel distribution. It is fitted to the lower blocks alone, so that events do not hide themselves, and simulations of
+as many blocks say which height so fitted a curve is surpassed at how often: few blocks make the threshold higher.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError, positive
+from centrality._internal.text import number
+from centrality.series.reading import Recording, Track
+
+BLOCK = 2  # windows: what one odd moment raises lies within
+FEWEST_BLOCKS = 20
+LOWER = (0.2, 0.7)  # the quantiles of the blocks that fix the curve; events may fill the rest
+SHAPE = -0.05  # of the tail; 0 is Gumbel's, which is surpassed less often than it says, measured on four kinds of noise
+SIMULATIONS = 2000
+MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
+NEAR = 0.5  # of an event's height: so high are its ends
+DAY = 86400.0
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """Hold how high the blocks of an ordinary series rise: a curve fitted to so many blocks."""
+
+    location: float
+    scale: float
+    blocks: int
+    length: int  # moments of a block
+
+    @classmethod
+    def of(cls, series: Sequence[Values], window: int) -> Self:
+        """Fit the curve to the highest scores of blocks of these series."""
+        moments = sum(len(scores) for scores in series)
+        length = max(1, min(BLOCK * window, moments // FEWEST_BLOCKS))
+        highest = np.concatenate([_block_maxima(scores, length) for scores in series])
+        location, scale = _fit(highest[None])
+        return cls(float(location[0]), max(float(scale[0]), 1e-6), len(highest), length)
+
+    def threshold(self, expected: float, moments: int) -> float:
+        """Return the score that so many ordinary moments surpass so often, on average."""
+        heights, counts = _simulated(min(self.blocks, MOST_BLOCKS))
+        per_block = expected * self.length / moments
+        return self.location + self.scale * float(np.interp(np.log(per_block), np.log(counts[::-1]), heights[::-1]))
+
+    def one_in(self, score: float) -> float:
+        """Return in how many ordinary moments one event rises so high, on average."""
+        heights, counts = _simulated(min(self.blocks, MOST_BLOCKS))
+        per_block = np.exp(np.interp((score - self.location) / self.scale, heights, np.log(counts)))
+        return float(self.length / per_block)
+
+
+def _block_maxima(scores: Values, length: int) -> Values:
+    """Return the highest score of each full block that is judged."""
+    count = len(scores) // length
+    blocks = np.where(np.isnan(scores), -np.inf, scores)[: count * length].reshape(count, length)
+    highest = blocks.max(1) if count else np.empty(0)
+    return highest[np.isfinite(highest)]
+
+
+def _fit(highest: Values) -> tuple[Values, Values]:  # (simulations, blocks)
+    """Return location and scale of the curve through two quantiles of the blocks."""
+    low, high = np.quantile(highest, LOWER, axis=1)
+    at_low, at_high = (_curve(level) for level in LOWER)
+    scale = (high - low) / (at_high - at_low)
+    return low - scale * at_low, scale
+
+
+def _curve(share: Any) -> Any:
+    """Return the height that this share of blocks stays below, if location is 0 and scale 1."""
+    return ((-np.log(share)) ** -SHAPE - 1) / SHAPE
+
+
+@lru_cache(maxsize=8)
+def _simulated(blocks: int) -> tuple[Values, Values]:
+    """Return rising heights above a fitted curve, and how often an ordinary block surpasses each, on average."""
+    drawn = _curve(np.random.default_rng(0).uniform(size=(SIMULATIONS, blocks)))
+    location, scale = _fit(drawn)
+    above = np.sort(((drawn - location[:, None]) / scale[:, None]).ravel())[::-1]
+    rank = np.unique(np.geomspace(1, len(above), 400).astype(np.intp))[::-1]
+    heights, counts = above[rank - 1], rank / len(above)
+    slope = (heights[-1] - above[99]) / np.log(100)  # the simulated tail, continued
+    far = np.arange(1, 60)
+    return np.append(heights, heights[-1] + slope * far), np.append(counts, counts[-1] * np.exp(-far))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Hold an odd stretch: when, how odd, which channels are to blame, and what a reader would say of it."""
+
+    start: float  # seconds since 1970, or the number of the moment
+    end: float
+    peak: float
+    severity: float  # one in how many ordinary moments rises so high
+    channels: tuple[tuple[str, float], ...]  # the names of those to blame and their shares, the largest first
+    sentence: str
+    series: str = ""  # the value of `by`
+    rows: tuple[int, ...] = ()  # of the table, in their order
+    typical: tuple[float, float] | None = None  # begin and end of a typical window to set beside it
+    span: str = ""  # start to end, written
+
+    def __str__(self) -> str:
+        where = f"{self.series}: " if self.series else ""
+        return f"{where}{self.span}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Events:
+    """Hold the events of a recording, the oddest first. Print them, or take them one by one."""
+
+    items: tuple[Event, ...]
+    false_alarms: float
+    per: str
+    threshold: float
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.items)
+
+    def __getitem__(self, place: int) -> Event:
+        return self.items[place]
+
+    def __str__(self) -> str:
+        expected = f"{self.false_alarms:g} false alarms expected {'a day' if self.per == 'day' else 'in all'}"
+        if not self.items:
+            return f"No odd stretch ({expected})."
+        heading = f"{len(self.items)} odd stretch{'es' if len(self.items) > 1 else ''} ({expected})"
+        return "\n".join([heading, *(f"  {event}" for event in self.items)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, as JSON holds them."""
+        return {
+            "false_alarms": self.false_alarms,
+            "per": self.per,
+            "events": [{**vars(event), "channels": dict(event.channels)} for event in self.items],
+        }
+
+
+def expected_count(false_alarms: float, per: str, recording: Recording) -> float:
+    """Return the expected number of false alarms in the whole recording."""
+    wanted = positive("false_alarms", false_alarms)
+    if per == "series":
+        return wanted
+    if per != "day":
+        raise InputError(f'per must be "series" or "day", got {per!r}.')
+    if not recording.dated:
+        raise InputError('per="day" needs a time column of dates.')
+    moments = sum(track.step * np.isfinite(track.values).any(1).sum() for track in recording.tracks)
+    return wanted * float(moments) / DAY
+
+
+def stretches(scores: Values, threshold: float, gap: int) -> list[tuple[int, int]]:
+    """Return first and last moment of each stretch above the threshold; nearer ones than `gap` are one.
+
+    A stretch ends where the score has fallen to half of its height above the median.
+
+    >>> import numpy as np
+    >>> from centrality.series.events import stretches
+    >>> stretches(np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0]), 4, 3)
+    [(2, 4), (10, 10)]
+    """
+    above = np.flatnonzero(scores > threshold)  # false for moments without a score
+    if not len(above):
+        return []
+    usual = float(np.nanmedian(scores))
+    found = []
+    for run in np.split(above, np.flatnonzero(np.diff(above) > gap) + 1):
+        half = usual + NEAR * (float(np.nanmax(scores[run])) - usual)
+        high = run[scores[run] >= half]
+        found.append((int(high[0]), int(high[-1])))
+    return found
+
+
+def describe(track: Track, channel: int, name: str, first: int, last: int, window: int, *, dated: bool) -> str:
+    """Say what the channel does in a stretch, and what is usual: of its level, of its noise, or of its shape."""
+    values = track.values[:, channel]
+    inside = values[first : last + 1]
+    inside = inside[np.isfinite(inside)]
+    if not len(inside):
+        return f"{name} has no values"
+    usual_of, when = _comparable(track, channel, first, last, dated=dated)
+    low, middle, high = np.quantile(usual_of, [0.1, 0.5, 0.9])
+    reach = max(high - low, 1e-12 * abs(middle), 1e-300)
+    far = inside[np.argmax(np.abs(inside - middle))]
+    level = float(np.median(inside))
+    usual = f"{when} it is usually {number(float(_brief(low)))} to {number(float(_brief(high)))}"
+    if abs(level - middle) > reach:
+        before = values[max(0, first - window) : first]
+        before = before[np.isfinite(before)]
+        verb = "fell" if level < middle else "rose"
+        if len(before) and (level < np.median(before)) == (level < middle):
+            return f"{name} {verb} from {_write(float(np.median(before)))} to {_write(level)}; {usual}"
+        return f"{name} is {'low' if level < middle else 'high'}, {_write(level)}; {usual}"
+    if abs(far - middle) > 2 * reach:
+        return f"{name} reaches {_write(float(far))}; {usual}"
+    noise = np.nanmedian(np.abs(np.diff(values)))
+    here = np.median(np.abs(np.diff(inside))) if len(inside) > 1 else noise
+    if noise > 0 and here < 0.25 * noise:
+        return f"{name} hardly moves, at about {_write(level)}"
+    if here > 2 * max(noise, 1e-300):
+        return f"{name} jumps from moment to moment more than usual, by {_write(float(here))} instead of {_write(float(noise))}"
+    return f"{name} runs otherwise than usual, from {_write(float(inside.min()))} to {_write(float(inside.max()))}; {usual}"
+
+
+def _comparable(track: Track, channel: int, first: int, last: int, *, dated: bool) -> tuple[Values, str]:
+    """Return values that a stretch is compared with: those at the same hours of other days, if days are many."""
+    values = track.values[:, channel].copy()
+    values[first : last + 1] = np.nan
+    known = np.isfinite(values)
+    days = (track.times[-1] - track.times[0]) / DAY
+    if dated and days >= 7 and track.step <= 3600 and (last - first) * track.step < DAY / 2:
+        begin, end = track.times[first] % DAY, track.times[last] % DAY
+        clock = track.times % DAY
+        at_hour = (clock >= begin) & (clock <= end) if begin <= end else (clock >= begin) | (clock <= end)
+        if (at_hour & known).sum() >= 50:
+            return values[at_hour & known], "at this hour"
+    return values[known] if known.any() else track.values[first : last + 1, channel], "otherwise"
+
+
+def _brief(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _write(value: float) -> str:
+    return number(float(_brief(value)))

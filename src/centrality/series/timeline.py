@@ -1,0 +1,280 @@
+"""Define Timeline: how typical is each moment of a series, and which stretches are odd?"""
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from centrality import __version__
+from centrality._internal import model_file
+from centrality._internal.checks import InputError, whole_number
+from centrality._internal.input import RandomState, random_numbers, unchanged_on_failure
+from centrality.fuse import FUSE
+from centrality.fuse.parts import from_parts, parts_of
+from centrality.network.calibration import one_t, squeezed
+from centrality.representations.base import ItemsLike
+from centrality.series import windows
+from centrality.series.events import Event, Events, Peaks, describe, expected_count, stretches
+from centrality.series.parts import Levels, Oddness, Part, Prepared, principal_signals
+from centrality.series.reading import Recording, Track, read
+from centrality.series.windows import VIEWS, Places, Scales, Values
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FEWEST = 100  # moments: an alarm from fewer is worse than none
+LEARNED_FROM = 100_000  # windows of a part, at most
+AT_ONCE = 30_000  # windows described together
+
+
+class Timeline(BaseEstimator):
+    """Timeline learns how typical each moment of a series is, without labels and without a window to choose.
+
+    Windows are described by their shape and by what it leaves, as they are and by their differences. FUSE says how odd
+    each is among all of them, each channel alone and all jointly, and a moment is as odd as the windows that cover it
+    are on average.
+
+    Parameters
+    ----------
+    time : str, default=None
+        The column of times. None looks for one; where there is none, rows are moments in their order.
+    by : str, default=None
+        The column that tells several series apart, such as a machine. One model judges all, each in its own scale.
+    window : int, default=None
+        How many moments are looked at together. None means 125, or an eighth of the series if that is shorter.
+    t : float, default=0.5
+        The dial of FUSE: 0 is global, 1 is local.
+    random_state : int, numpy Generator, RandomState or None, default=None
+        A seed makes fits identical.
+
+    Attributes
+    ----------
+    window_ : moments of a window.
+    channels_ : names of the channels that are judged.
+    context_ : names of the channels of two values, which are states and not judged.
+    notes_ : what was found and done when the table was read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from centrality import Timeline
+    >>> values = np.sin(np.arange(2000) / 9) + np.random.default_rng(0).normal(0, 0.1, 2000)
+    >>> values[1200:1240] = 0.5  # stuck
+    >>> model = Timeline(random_state=0).fit(values)
+    >>> len(model.events())
+    1
+    >>> bool(1150 < model.centrality().argmin() < 1290)
+    True
+    """
+
+    window_: int
+    channels_: tuple[str, ...]
+    context_: tuple[str, ...]
+    notes_: list[str]
+
+    def __init__(
+        self,
+        time: str | None = None,
+        by: str | None = None,
+        window: int | None = None,
+        *,
+        t: float = 0.5,
+        random_state: RandomState = None,
+    ) -> None:
+        self.time = time
+        self.by = by
+        self.window = window
+        self.t = t
+        self.random_state = random_state
+
+    def fit(self, X: ItemsLike, y: object = None) -> Self:
+        """Learn what is typical of the moments of X: a table, an array (moments, channels) or a list of numbers."""
+        one_t(self.t)
+        with unchanged_on_failure(self):
+            recording = read(X, self.time, self.by)
+            lengths = np.array([len(track.times) for track in recording.tracks])
+            if lengths.max() < FEWEST:
+                raise InputError(
+                    f"A history of at least {FEWEST} moments was wanted, got {lengths.max()}: fewer do not say what is "
+                    "usual."
+                )
+            self.notes_ = list(recording.notes)
+            self.channels_, self.context_ = self._choose_channels(recording)
+            self.window_ = self._choose_window(lengths)
+            series = self._prepare(recording, {})
+            self._scales = {track.name: one.scales for track, one in zip(recording.tracks, series, strict=True)}
+            self._parts = self._learn_parts(series, random_numbers(self.random_state))
+            scores = [self._window_scores(one) for one in series]
+            moments = [self._of_moments(one, score) for one, score in zip(series, scores, strict=True)]
+            self._latest = Levels.of(np.concatenate([Oddness.of(self._parts, score).whole for score in scores]))
+            self._levels = Levels.of(np.concatenate([each.whole for each in moments]))
+            self._peaks = Peaks.of([each.whole for each in moments], self.window_)
+            self._judged: tuple[Recording, list[Oddness]] | None = (recording, moments)
+        return self
+
+    def _choose_channels(self, recording: Recording) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the channels to judge and those of two values; note what is left out."""
+        kinds: tuple[list[str], ...] = ([], [], [])  # constant, of two values, of more
+        for number, name in enumerate(recording.channels):
+            values = np.concatenate([track.values[:, number] for track in recording.tracks])
+            values = values[np.isfinite(values)]
+            distinct = np.unique(values[:1000])
+            distinct = np.unique(values) if len(distinct) <= 2 else distinct
+            kinds[min(max(len(distinct), 1), 3) - 1].append(name)
+        constant, states, judged = kinds
+        if constant:
+            self.notes_.append(f"{_few(constant)} left out: the same value all the time.")
+        if not judged and states:
+            judged, states = states, []  # better than nothing
+        if states:
+            self.notes_.append(f"{_few(states)} not judged: two values, which is a state.")
+        if not judged:
+            raise InputError("A channel that changes was wanted: every column holds the same value all the time.")
+        return tuple(judged), tuple(states)
+
+    def _choose_window(self, lengths: Places) -> int:
+        """Return the length of windows; note how many series are too short for one."""
+        enough = lengths[lengths >= FEWEST]
+        if self.window is None:
+            window = int(min(windows.LONGEST, np.median(enough) // windows.PER_SERIES))
+        else:
+            window = whole_number("window", self.window, at_least=8, at_most=int(enough.max()) // 4)
+        short = int((lengths < window).sum())
+        if short:
+            self.notes_.append(f"{short:,} series are shorter than a window of {window} moments: they are not judged.")
+        return window
+
+    def _prepare(self, recording: Recording, scales: dict[str, Scales]) -> list[Prepared]:
+        """Return the series with gaps bridged, in their own scales or, if they are new, in scales learned here."""
+        channels = np.array([recording.channels.index(name) for name in self.channels_], dtype=np.intp)
+        return [Prepared.of(track, channels, scales.get(track.name)) for track in recording.tracks]
+
+    def _learn_parts(self, series: list[Prepared], rng: np.random.RandomState) -> list[Part]:
+        """Fit a FUSE to the windows of each part, evenly spaced ones if they are many."""
+        parts = []
+        for view in range(len(VIEWS)):
+            joint = [principal_signals(series, view)] if len(self.channels_) > 1 else []
+            for loadings in (None, *joint):
+                part = Part(view, loadings, 1.0, FUSE(t=self.t, random_state=rng.randint(2**31)))
+                rows = self._windows_to_learn(part, series)
+                with warnings.catch_warnings():
+                    # Where half of the windows are alike, as of a machine that stands still, a head says little.
+                    warnings.filterwarnings("ignore", message="The (global|local) head has collapsed")
+                    parts.append(part.learn(rows))
+        return parts
+
+    def _windows_to_learn(self, part: Part, series: list[Prepared]) -> NDArray[np.float32]:
+        starts = [windows.starts_of(len(one.values), self.window_) for one in series]
+        count = sum(map(len, starts)) * (len(self.channels_) if part.alone else 1)
+        rows = []
+        for one, own in zip(series, starts, strict=True):
+            for _, moments, first in self._blocks(own[:: -(-count // LEARNED_FROM)]):
+                judged = windows.complete(one.unknown[moments], first, self.window_)
+                block = part.rows(one.scales.view(one.values[moments], part.view), first, self.window_)
+                rows.append(block[judged.T.ravel() if part.alone else judged.any(1)])
+        together = np.concatenate(rows)
+        if len(together) < 3:
+            raise InputError(f"Stretches of {self.window_} moments without long gaps were wanted, got none.")
+        return together
+
+    def _window_scores(self, one: Prepared) -> list[Values]:
+        """Return how odd each window of a series is, part by part: (windows, channels or 1); NaN: not judged."""
+        starts = windows.starts_of(len(one.values), self.window_)
+        scores = [np.full((len(starts), len(self.channels_) if part.alone else 1), np.nan) for part in self._parts]
+        for chosen, moments, first in self._blocks(starts):
+            judged = windows.complete(one.unknown[moments], first, self.window_)
+            scaled = [one.scales.view(one.values[moments], view) for view in range(len(VIEWS))]
+            for part, score in zip(self._parts, scores, strict=True):
+                there = judged if part.alone else judged.any(1)[:, None]
+                score[chosen] = np.where(there, part.oddness(scaled[part.view], first, self.window_), np.nan)
+        return scores
+
+    def _blocks(self, starts: Places) -> Iterator[tuple[slice, slice, Places]]:
+        """Yield windows in blocks: which these are, the moments they need, and where they begin among those."""
+        for first in range(0, len(starts), AT_ONCE):
+            own = starts[first : first + AT_ONCE]
+            yield slice(first, first + len(own)), slice(int(own[0]), int(own[-1]) + self.window_), own - own[0]
+
+    def _of_moments(self, one: Prepared, scores: list[Values]) -> Oddness:
+        """Return how odd each moment is: the mean of the windows that cover it."""
+        covered = [
+            np.column_stack([windows.cover(channel, len(one.values), self.window_) for channel in score.T])
+            for score in scores
+        ]
+        return Oddness.of(self._parts, covered)
+
+    def _judge(self, X: ItemsLike | None) -> tuple[Recording, list[Oddness]]:
+        """Return the series of X, or without it those of `fit`, and how odd their moments are."""
+        check_is_fitted(self, "window_")
+        if X is None:
+            if self._judged is None:
+                raise InputError("A Timeline from a file holds no series: give the rows to judge.")
+            return self._judged
+        recording = read(X, self.time, self.by, self.channels_)
+        series = self._prepare(recording, self._scales)
+        return recording, [self._of_moments(one, self._window_scores(one)) for one in series]
+
+    # Scores of rows.
+
+    def centrality(self, X: ItemsLike | None = None) -> Values:
+        """Say how typical each row's moment is, from 0 to 1; without X, of the series of `fit`. NaN: not judged."""
+        recording, moments = self._judge(X)
+        return recording.of_rows([squeezed(self._levels.units(each.whole)) for each in moments])
+
+    def p_values(self, X: ItemsLike | None = None) -> Values:
+        """Return the share of the moments of `fit` that are as odd as each row's."""
+        recording, moments = self._judge(X)
+        return recording.of_rows([self._levels.p_values(each.whole) for each in moments])
+
+    def blame(self, X: ItemsLike | None = None) -> Values:
+        """Return each channel's share of each row's oddness, (rows, channels); zeros where none is odd by itself."""
+        recording, moments = self._judge(X)
+        return recording.of_rows([each.shares() for each in moments])
+
+    def events(self, X: ItemsLike | None = None, *, false_alarms: float = 0.05, per: str = "series") -> Events:
+        """Return the odd stretches, the oddest first: so many are expected where all is as usual.
+
+        `false_alarms` is that expected number, in all of X or, with per="day", for each day of a series.
+        """
+        recording, moments = self._judge(X)
+        expected = expected_count(false_alarms, per, recording)
+        threshold = self._peaks.threshold(expected, sum(len(track.times) for track in recording.tracks))
+        found = []
+        for number, (track, odd) in enumerate(zip(recording.tracks, moments, strict=True)):
+            for first, last in stretches(odd.whole, threshold, self.window_):
+                found.append(self._event(recording, number, track, odd, first, last))
+        found.sort(key=lambda event: -event.severity)
+        return Events(tuple(found), false_alarms, per, threshold)
+
+    def _event(self, recording: Recording, number: int, track: Track, odd: Oddness, first: int, last: int) -> Event:
+        """Return the event of a stretch of a series."""
+        peak = first + int(np.nanargmax(odd.whole[first : last + 1]))
+        shares = Oddness(odd.whole[first : last + 1], odd.channels[first : last + 1]).shares().mean(0)
+        order = [channel for channel in np.argsort(-shares, kind="stable") if shares[channel] >= 0.1] or [0]
+        channel = recording.channels.index(self.channels_[order[0]])
+        in_it = (
+            (recording.track_of_row == number) & (recording.moment_of_row >= first) & (recording.moment_of_row <= last)
+        )
+        begin, end = recording.written(track.times[first]), recording.written(track.times[last])
+        return Event(
+            start=float(track.times[first]),
+            end=float(track.times[last]),
+            peak=float(track.times[peak]),
+            severity=self._peaks.one_in(float(odd.whole[peak])),
+            channels=tuple((self.channels_[place], float(shares[place])) for place in order),
+            sentence=describe(
+                track, channel, recording.channels[channel], first, last, self.window_, dated=recording.dated
+            ),
+            series=track.name,
+            rows=tuple(np.flatnonzero(in_it).tolist()),
+            span=begin if begin == end else f"{begin} to {end}",
+        )
+
+
+def _few(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
