@@ -7,7 +7,7 @@ as many blocks say which height so fitted a curve is surpassed at how often: few
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ FEWEST_BLOCKS = 20
 LOWER = (0.2, 0.7)  # the quantiles of the blocks that fix the curve; events may fill the rest
 SHAPE = -0.05  # of the tail; 0 is Gumbel's, which is surpassed less often than it says, measured on four kinds of noise
 SIMULATIONS = 2000
+MOST_KEPT = 10_000  # blocks
 MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
 NEAR = 0.5  # of an event's height: so high are its ends
 DAY = 86400.0
@@ -29,34 +30,43 @@ DAY = 86400.0
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Peaks:
-    """Hold how high the blocks of an ordinary series rise: a curve fitted to so many blocks."""
+    """Hold how high the blocks of an ordinary series rise: their highest scores, and the curve fitted to these."""
 
-    location: float
-    scale: float
-    blocks: int
+    highest: Values
     length: int  # moments of a block
 
     @classmethod
     def of(cls, series: Sequence[Values], window: int) -> Self:
-        """Fit the curve to the highest scores of blocks of these series."""
+        """Take the highest scores of blocks of these series; evenly spaced ones of many."""
         moments = sum(len(scores) for scores in series)
         length = max(1, min(BLOCK * window, moments // FEWEST_BLOCKS))
-        highest = np.concatenate([_block_maxima(scores, length) for scores in series])
-        location, scale = _fit(highest[None])
-        return cls(float(location[0]), max(float(scale[0]), 1e-6), len(highest), length)
+        highest = np.sort(np.concatenate([_block_maxima(scores, length) for scores in series]))
+        return cls(highest[np.linspace(0, len(highest) - 1, min(len(highest), MOST_KEPT)).astype(np.intp)], length)
+
+    def joined(self, other: Self) -> Self:
+        """Return the peaks of both."""
+        return type(self)(np.sort(np.concatenate([self.highest, other.highest])), self.length)
+
+    @cached_property
+    def curve(self) -> tuple[float, float]:
+        """Return location and scale of the curve."""
+        location, scale = _fit(self.highest[None])
+        return float(location[0]), max(float(scale[0]), 1e-6)
 
     def threshold(self, expected: float, moments: int) -> float:
         """Return the score that so many ordinary moments surpass so often, on average."""
-        heights, counts = _simulated(min(self.blocks, MOST_BLOCKS))
+        location, scale = self.curve
+        heights, counts = _simulated(min(len(self.highest), MOST_BLOCKS))
         per_block = expected * self.length / moments
-        return self.location + self.scale * float(np.interp(np.log(per_block), np.log(counts[::-1]), heights[::-1]))
+        return location + scale * float(np.interp(np.log(per_block), np.log(counts[::-1]), heights[::-1]))
 
     def one_in(self, score: float) -> float:
         """Return in how many ordinary moments one event rises so high, on average."""
-        heights, counts = _simulated(min(self.blocks, MOST_BLOCKS))
-        per_block = np.exp(np.interp((score - self.location) / self.scale, heights, np.log(counts)))
+        location, scale = self.curve
+        heights, counts = _simulated(min(len(self.highest), MOST_BLOCKS))
+        per_block = np.exp(np.interp((score - location) / scale, heights, np.log(counts)))
         return float(self.length / per_block)
 
 
@@ -184,42 +194,43 @@ def stretches(scores: Values, threshold: float, gap: int) -> list[tuple[int, int
     return found
 
 
-def describe(track: Track, channel: int, name: str, first: int, last: int, window: int, *, dated: bool) -> str:
+def describe(recording: Recording, track: Track, channel: int, stretch: tuple[int, int], window: int) -> str:
     """Say what the channel does in a stretch, and what is usual: of its level, of its noise, or of its shape."""
-    values = track.values[:, channel]
+    name, values = recording.channels[channel], track.values[:, channel]
+    first, last = stretch
     inside = values[first : last + 1]
     inside = inside[np.isfinite(inside)]
     if not len(inside):
         return f"{name} has no values"
-    usual_of, when = _comparable(track, channel, first, last, dated=dated)
-    low, middle, high = np.quantile(usual_of, [0.1, 0.5, 0.9])
+    others, when = _comparable(track, values, stretch, dated=recording.dated)
+    low, middle, high = np.quantile(others, [0.1, 0.5, 0.9])
     reach = max(high - low, 1e-12 * abs(middle), 1e-300)
-    far = inside[np.argmax(np.abs(inside - middle))]
+    far = float(inside[np.argmax(np.abs(inside - middle))])
     level = float(np.median(inside))
-    usual = f"{when} it is usually {number(float(_brief(low)))} to {number(float(_brief(high)))}"
+    usual = f"{when} it is usually {_write(low)} to {_write(high)}"
     if abs(level - middle) > reach:
         before = values[max(0, first - window) : first]
-        before = before[np.isfinite(before)]
-        verb = "fell" if level < middle else "rose"
-        if len(before) and (level < np.median(before)) == (level < middle):
-            return f"{name} {verb} from {_write(float(np.median(before)))} to {_write(level)}; {usual}"
+        earlier = float(np.nanmedian(before)) if np.isfinite(before).any() else level
+        if low <= earlier <= high:
+            return f"{name} {'fell' if level < middle else 'rose'} from {_write(earlier)} to {_write(level)}; {usual}"
         return f"{name} is {'low' if level < middle else 'high'}, {_write(level)}; {usual}"
     if abs(far - middle) > 2 * reach:
-        return f"{name} reaches {_write(float(far))}; {usual}"
-    noise = np.nanmedian(np.abs(np.diff(values)))
-    here = np.median(np.abs(np.diff(inside))) if len(inside) > 1 else noise
-    if noise > 0 and here < 0.25 * noise:
+        return f"{name} reaches {_write(far)}; {usual}"
+    jump = float(np.nanmedian(np.abs(np.diff(values))))
+    jump_here = float(np.median(np.abs(np.diff(inside)))) if len(inside) > 1 else jump
+    if jump_here < 0.25 * jump:
         return f"{name} hardly moves, at about {_write(level)}"
-    if here > 2 * max(noise, 1e-300):
-        return f"{name} jumps from moment to moment more than usual, by {_write(float(here))} instead of {_write(float(noise))}"
-    return f"{name} runs otherwise than usual, from {_write(float(inside.min()))} to {_write(float(inside.max()))}; {usual}"
+    if jump_here > 2 * max(jump, 1e-300):
+        return f"{name} jumps by {_write(jump_here)} from moment to moment; usually it does by {_write(jump)}"
+    lowest, highest = float(inside.min()), float(inside.max())
+    return f"{name} runs otherwise than usual, from {_write(lowest)} to {_write(highest)}; {usual}"
 
 
-def _comparable(track: Track, channel: int, first: int, last: int, *, dated: bool) -> tuple[Values, str]:
+def _comparable(track: Track, values: Values, stretch: tuple[int, int], *, dated: bool) -> tuple[Values, str]:
     """Return values that a stretch is compared with: those at the same hours of other days, if days are many."""
-    values = track.values[:, channel].copy()
-    values[first : last + 1] = np.nan
+    first, last = stretch
     known = np.isfinite(values)
+    known[first : last + 1] = False
     days = (track.times[-1] - track.times[0]) / DAY
     if dated and days >= 7 and track.step <= 3600 and (last - first) * track.step < DAY / 2:
         begin, end = track.times[first] % DAY, track.times[last] % DAY
@@ -227,12 +238,8 @@ def _comparable(track: Track, channel: int, first: int, last: int, *, dated: boo
         at_hour = (clock >= begin) & (clock <= end) if begin <= end else (clock >= begin) | (clock <= end)
         if (at_hour & known).sum() >= 50:
             return values[at_hour & known], "at this hour"
-    return values[known] if known.any() else track.values[first : last + 1, channel], "otherwise"
-
-
-def _brief(value: float) -> str:
-    return f"{value:.3g}"
+    return values[known] if known.any() else values[first : last + 1], "otherwise"
 
 
 def _write(value: float) -> str:
-    return number(float(_brief(value)))
+    return number(float(f"{value:.3g}"))

@@ -6,8 +6,7 @@ may be texts. Whatever is done about that is a note, and every row of the file k
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from typing import Any
+from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -117,14 +116,14 @@ def read(
     long = None if seconds is None or by is not None or channels is not None else _long_format(table, others, seconds)
     if long is not None or _is_long(others, channels):
         name, value = long if long is not None else tuple(others)  # type: ignore[misc]
-        return _read_long(table, time, seconds, name, value, channels, dated=dated, notes=notes)
+        return _read_long(table, time, seconds, name=name, value=value, channels=channels, dated=dated, notes=notes)
     names, values = _channels(table, others, channels, notes)
     groups = np.zeros(len(values), dtype=np.intp)
     labels = [""]
     if by is not None:
         coded = pc.fill_null(table[by].cast(pa.string()), "(missing)").combine_chunks().dictionary_encode()
         groups, labels = coded.indices.to_numpy().astype(np.intp), coded.dictionary.to_pylist()
-    return _tracks(names, values, seconds, groups, labels, time, dated=dated, notes=notes)
+    return _tracks(names, values, seconds, groups, labels, time=time, dated=dated, notes=notes)
 
 
 def find_time(table: pa.Table) -> str | None:
@@ -188,7 +187,7 @@ def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values
         notes.append(f"{int((missing & ~wrong).sum()):,} rows have no {name}: they are not judged.")
     seconds = moments.astype(np.int64) / 1e6
     seconds[missing] = np.nan
-    ahead = seconds > datetime.now(timezone.utc).timestamp() + 86400
+    ahead = seconds > datetime.now(UTC).timestamp() + 86400
     if ahead.any():
         notes.append(
             f"{int(ahead.sum()):,} rows lie in the future, up to {write_time(seconds[ahead].max(), dated=True)}."
@@ -219,10 +218,10 @@ def _read_long(
     table: pa.Table,
     time: str | None,
     seconds: Values | None,
+    *,
     name: str,
     value: str,
     channels: Sequence[str] | None,
-    *,
     dated: bool,
     notes: list[str],
 ) -> Recording:
@@ -241,7 +240,7 @@ def _read_long(
     wide[np.flatnonzero(there), column[there]] = own[there, 0]
     notes.append(f"Each {name} is a channel: {len(names)} of them, one row for each time and {name}.")
     groups = np.zeros(len(own), dtype=np.intp)
-    return _tracks(names, wide, seconds, groups, [""], time, dated=dated, notes=notes)
+    return _tracks(names, wide, seconds, groups, [""], time=time, dated=dated, notes=notes)
 
 
 def _channels(
@@ -282,8 +281,8 @@ def _tracks(
     seconds: Values | None,
     groups: Places,
     labels: Sequence[str],
-    time: str | None,
     *,
+    time: str | None,
     dated: bool,
     notes: list[str],
 ) -> Recording:
@@ -358,13 +357,12 @@ def _time_notes(events: dict[str, int], tracks: Sequence[Track], *, dated: bool)
     steps = np.array([track.step for track in tracks])
     step = write_step(float(np.median(steps)), dated=dated)
     sentences = {
-        "unsorted": "{:,} rows came before an earlier one: they are sorted by time.",
-        "repeated": "{:,} rows share their moment with another: their values are averaged.",
-        "hour twice": "An hour comes twice, as when clocks go back: it is averaged. Write times with their zone to keep "
-        "both.",
+        "unsorted": "Rows are not in the order of time (at {:,} places): they are sorted.",
+        "repeated": "Values of rows that share their moment are averaged ({:,} rows).",
+        "hour twice": "An hour comes twice, as when clocks go back: times with their zone would keep both.",
         "uneven": f"Times are uneven: values are averaged over steps of {step}, the median difference.",
-        "bridged": "{:,} moments have no row: straight lines bridge them.",
-        "long gaps": f"{{:,}} gaps are longer than {BRIDGED} steps: the series is judged on both sides of each.",
+        "bridged": "Straight lines bridge moments without a row ({:,}).",
+        "long gaps": f"Gaps of more than {BRIDGED} steps part the series ({{:,}}): no window crosses them.",
     }
     notes = [sentence.format(events[what]) for what, sentence in sentences.items() if what in events]
     if len(tracks) > 1 and steps.max() > 1.5 * steps.min():

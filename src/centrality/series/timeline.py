@@ -3,7 +3,8 @@
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import fields
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from centrality.representations.base import ItemsLike
 from centrality.series import windows
 from centrality.series.events import Event, Events, Peaks, describe, expected_count, stretches
 from centrality.series.parts import Levels, Oddness, Part, Prepared, principal_signals
-from centrality.series.reading import Recording, Track, read
+from centrality.series.reading import Recording, read
 from centrality.series.windows import VIEWS, Places, Scales, Values
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 FEWEST = 100  # moments: an alarm from fewer is worse than none
 LEARNED_FROM = 100_000  # windows of a part, at most
+SCALES = tuple(field.name for field in fields(Scales))
 AT_ONCE = 30_000  # windows described together
 
 
@@ -106,16 +108,36 @@ class Timeline(BaseEstimator):
             self.notes_ = list(recording.notes)
             self.channels_, self.context_ = self._choose_channels(recording)
             self.window_ = self._choose_window(lengths)
-            series = self._prepare(recording, {})
-            self._scales = {track.name: one.scales for track, one in zip(recording.tracks, series, strict=True)}
+            self._scales: dict[str, Scales] = {}
+            series = self._prepare(recording)
+            self._scales = _scales_of(recording, series)
             self._parts = self._learn_parts(series, random_numbers(self.random_state))
-            scores = [self._window_scores(one) for one in series]
-            moments = [self._of_moments(one, score) for one, score in zip(series, scores, strict=True)]
-            self._latest = Levels.of(np.concatenate([Oddness.of(self._parts, score).whole for score in scores]))
-            self._levels = Levels.of(np.concatenate([each.whole for each in moments]))
-            self._peaks = Peaks.of([each.whole for each in moments], self.window_)
-            self._judged: tuple[Recording, list[Oddness]] | None = (recording, moments)
+            self._latest, self._levels, self._peaks = self._learn_levels(recording, series)
         return self
+
+    def update(self, X: ItemsLike) -> Self:
+        """Go on learning from later rows of the same channels; without X, methods then speak of these rows."""
+        check_is_fitted(self, "window_")
+        with unchanged_on_failure(self):
+            recording = read(X, self.time, self.by, self.channels_)
+            self.notes_ = list(recording.notes)
+            series = self._prepare(recording)
+            self._scales = self._scales | _scales_of(recording, series)
+            self._parts = [part.learn_more(self._windows_to_learn(part, series)) for part in self._parts]
+            latest, levels, peaks = self._learn_levels(recording, series)
+            self._latest = self._latest.joined(latest)
+            self._levels = self._levels.joined(levels)
+            self._peaks = self._peaks.joined(peaks)
+        return self
+
+    def _learn_levels(self, recording: Recording, series: list[Prepared]) -> tuple[Levels, Levels, Peaks]:
+        """Judge the series; return how the scores of windows and of moments are distributed, and how high they rise."""
+        scores = [self._window_scores(one) for one in series]
+        moments = [self._of_moments(one, score) for one, score in zip(series, scores, strict=True)]
+        self._judged: tuple[Recording, list[Oddness]] | None = (recording, moments)
+        of_windows = np.concatenate([Oddness.of(self._parts, score).whole for score in scores])
+        of_moments = [each.whole for each in moments]
+        return Levels.of(of_windows), Levels.of(np.concatenate(of_moments)), Peaks.of(of_moments, self.window_)
 
     def _choose_channels(self, recording: Recording) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the channels to judge and those of two values; note what is left out."""
@@ -149,10 +171,10 @@ class Timeline(BaseEstimator):
             self.notes_.append(f"{short:,} series are shorter than a window of {window} moments: they are not judged.")
         return window
 
-    def _prepare(self, recording: Recording, scales: dict[str, Scales]) -> list[Prepared]:
-        """Return the series with gaps bridged, in their own scales or, if they are new, in scales learned here."""
+    def _prepare(self, recording: Recording) -> list[Prepared]:
+        """Return the series with gaps bridged, in the scales they have; series that are new learn theirs."""
         channels = np.array([recording.channels.index(name) for name in self.channels_], dtype=np.intp)
-        return [Prepared.of(track, channels, scales.get(track.name)) for track in recording.tracks]
+        return [Prepared.of(track, channels, self._scales.get(track.name)) for track in recording.tracks]
 
     def _learn_parts(self, series: list[Prepared], rng: np.random.RandomState) -> list[Part]:
         """Fit a FUSE to the windows of each part, evenly spaced ones if they are many."""
@@ -175,7 +197,7 @@ class Timeline(BaseEstimator):
         for one, own in zip(series, starts, strict=True):
             for _, moments, first in self._blocks(own[:: -(-count // LEARNED_FROM)]):
                 judged = windows.complete(one.unknown[moments], first, self.window_)
-                block = part.rows(one.scales.view(one.values[moments], part.view), first, self.window_)
+                block = part.rows(one.view(part.view, moments), first, self.window_)
                 rows.append(block[judged.T.ravel() if part.alone else judged.any(1)])
         together = np.concatenate(rows)
         if len(together) < 3:
@@ -188,7 +210,7 @@ class Timeline(BaseEstimator):
         scores = [np.full((len(starts), len(self.channels_) if part.alone else 1), np.nan) for part in self._parts]
         for chosen, moments, first in self._blocks(starts):
             judged = windows.complete(one.unknown[moments], first, self.window_)
-            scaled = [one.scales.view(one.values[moments], view) for view in range(len(VIEWS))]
+            scaled = [one.view(view, moments) for view in range(len(VIEWS))]
             for part, score in zip(self._parts, scores, strict=True):
                 there = judged if part.alone else judged.any(1)[:, None]
                 score[chosen] = np.where(there, part.oddness(scaled[part.view], first, self.window_), np.nan)
@@ -216,8 +238,62 @@ class Timeline(BaseEstimator):
                 raise InputError("A Timeline from a file holds no series: give the rows to judge.")
             return self._judged
         recording = read(X, self.time, self.by, self.channels_)
-        series = self._prepare(recording, self._scales)
+        series = self._prepare(recording)
         return recording, [self._of_moments(one, self._window_scores(one)) for one in series]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file: no series, no pickle."""
+        check_is_fitted(self, "window_")
+        header: model_file.Header = {
+            "model": "Timeline",
+            "version": __version__,
+            "parameters": {name: model_file.as_json(value) for name, value in self.get_params(deep=False).items()},
+            "window": self.window_,
+            "channels": list(self.channels_),
+            "context": list(self.context_),
+            "series": list(self._scales),
+            "block": self._peaks.length,
+            "counts": [self._latest.count, self._levels.count],
+            "parts": [],
+        }
+        arrays: model_file.Arrays = {"peaks": self._peaks.highest}
+        for name in SCALES:
+            arrays[f"scales.{name}"] = np.array([getattr(scales, name) for scales in self._scales.values()])
+        for name, levels in (("latest", self._latest), ("levels", self._levels)):
+            arrays[f"{name}.scores"], arrays[f"{name}.shares"] = levels.scores, levels.shares
+        for number, part in enumerate(self._parts):
+            about, learned = parts_of(part.model)
+            header["parts"].append({"view": part.view, "weight": part.weight, "fuse": about})
+            arrays |= {f"part{number}.{name}": array for name, array in learned.items()}
+            if part.loadings is not None:
+                arrays[f"loadings{number}"] = part.loadings
+        model_file.write(path, header, arrays)
+
+    @classmethod
+    def from_file_parts(cls, header: model_file.Header, arrays: model_file.Arrays, *, device: str = "auto") -> Self:
+        """Return the model made of the parts that `save` wrote; `centrality.load` reads them."""
+        known = cls().get_params(deep=False)
+        model = cls(**{name: value for name, value in header["parameters"].items() if name in known})
+        model.window_, model.notes_ = int(header["window"]), []
+        model.channels_, model.context_ = tuple(header["channels"]), tuple(header["context"])
+        model._scales = {
+            name: Scales(*(arrays[f"scales.{part}"][number] for part in SCALES))
+            for number, name in enumerate(header["series"])
+        }
+        model._parts = []
+        for number, about in enumerate(header["parts"]):
+            prefix = f"part{number}."
+            learned = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            fuse = from_parts(about["fuse"], learned, encoder=None, device=device)
+            loadings = arrays.get(f"loadings{number}")
+            model._parts.append(Part(int(about["view"]), loadings, float(about["weight"]), fuse))
+        model._latest, model._levels = (
+            Levels(arrays[f"{name}.scores"], arrays[f"{name}.shares"], int(count))
+            for name, count in zip(("latest", "levels"), header["counts"], strict=True)
+        )
+        model._peaks = Peaks(arrays["peaks"], int(header["block"]))
+        model._judged = None
+        return model
 
     # Scores of rows.
 
@@ -245,14 +321,37 @@ class Timeline(BaseEstimator):
         expected = expected_count(false_alarms, per, recording)
         threshold = self._peaks.threshold(expected, sum(len(track.times) for track in recording.tracks))
         found = []
-        for number, (track, odd) in enumerate(zip(recording.tracks, moments, strict=True)):
+        for number, odd in enumerate(moments):
             for first, last in stretches(odd.whole, threshold, self.window_):
-                found.append(self._event(recording, number, track, odd, first, last))
+                found.append(self._event(recording, number, odd, (first, last)))
         found.sort(key=lambda event: -event.severity)
         return Events(tuple(found), false_alarms, per, threshold)
 
-    def _event(self, recording: Recording, number: int, track: Track, odd: Oddness, first: int, last: int) -> Event:
+    def plot(self, X: ItemsLike | None = None, *, series: str = "", false_alarms: float = 0.05) -> "Figure":
+        """Draw the channels over time, the centrality below, and the events shaded; `series` names one of `by`."""
+        from centrality import plots  # here: few who fit a model draw it
+
+        recording, moments = self._judge(X)
+        names = [track.name for track in recording.tracks]
+        if series and series not in names:
+            raise InputError(f"There is no series {series!r}: {_few(names)}.")
+        number = names.index(series) if series else 0
+        track, odd = recording.tracks[number], moments[number]
+        events = [event for event in self.events(X, false_alarms=false_alarms) if event.series == track.name]
+        columns = [recording.channels.index(name) for name in self.channels_]
+        return plots.timeline(
+            track.times,
+            track.values[:, columns],
+            squeezed(self._levels.units(odd.whole)),
+            names=self.channels_,
+            events=[(event.start, event.end) for event in events],
+            channels=[[name for name, _ in event.channels] for event in events],
+            dated=recording.dated,
+        )
+
+    def _event(self, recording: Recording, number: int, odd: Oddness, stretch: tuple[int, int]) -> Event:
         """Return the event of a stretch of a series."""
+        track, (first, last) = recording.tracks[number], stretch
         peak = first + int(np.nanargmax(odd.whole[first : last + 1]))
         shares = Oddness(odd.whole[first : last + 1], odd.channels[first : last + 1]).shares().mean(0)
         order = [channel for channel in np.argsort(-shares, kind="stable") if shares[channel] >= 0.1] or [0]
@@ -267,13 +366,15 @@ class Timeline(BaseEstimator):
             peak=float(track.times[peak]),
             severity=self._peaks.one_in(float(odd.whole[peak])),
             channels=tuple((self.channels_[place], float(shares[place])) for place in order),
-            sentence=describe(
-                track, channel, recording.channels[channel], first, last, self.window_, dated=recording.dated
-            ),
+            sentence=describe(recording, track, channel, stretch, self.window_),
             series=track.name,
             rows=tuple(np.flatnonzero(in_it).tolist()),
             span=begin if begin == end else f"{begin} to {end}",
         )
+
+
+def _scales_of(recording: Recording, series: list[Prepared]) -> dict[str, Scales]:
+    return {track.name: one.scales for track, one in zip(recording.tracks, series, strict=True)}
 
 
 def _few(names: Sequence[str], most: int = 6) -> str:

@@ -4,8 +4,8 @@ A window is described twice: as it is, and by its differences, which see a chang
 hides. Both are scaled by their channel, since a row must not depend on the unit of a sensor.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -95,6 +95,7 @@ def stride_of(length: int) -> int:
     return max(1, length // DENSITY)
 
 
+@lru_cache(maxsize=4)
 def cosines(length: int) -> Values:
     """Return the first cosines of this length as columns, orthonormal."""
     return np.asarray(dct(np.eye(length), norm="ortho", axis=1)[:, :COSINES])
@@ -118,13 +119,6 @@ def shapes(signal: Values, starts: Places, length: int) -> NDArray[np.float32]:
         rows[chosen, :-1] = weights
         rows[chosen, -1] = np.log(np.sqrt(np.maximum(left, 0.0)) + FLOOR * np.sqrt(length))
     return rows
-
-
-def blocks_of(starts: Places, length: int, most: int) -> Iterator[tuple[slice, slice]]:
-    """Yield, for at most so many windows at a time, which windows these are and which moments they need."""
-    for first in range(0, len(starts), most):
-        chosen = slice(first, min(first + most, len(starts)))
-        yield chosen, slice(int(starts[chosen.start]), int(starts[chosen.stop - 1]) + length)
 
 
 def complete(unknown: Mask, starts: Places, length: int) -> Mask:
