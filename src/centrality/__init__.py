@@ -47,7 +47,19 @@ _ROOMS = (
     "spark",
 )
 
-__all__ = ["FUSE", "Chain", "PaperFUSE", "Timeline", "__version__", "blend", "copies", "load", "rank", "select", "wrong_labels"]
+__all__ = [
+    "FUSE",
+    "Chain",
+    "PaperFUSE",
+    "Timeline",
+    "__version__",
+    "blend",
+    "copies",
+    "load",
+    "rank",
+    "select",
+    "wrong_labels",
+]
 
 
 def __getattr__(name: str) -> Any:

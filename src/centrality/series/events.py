@@ -18,14 +18,16 @@ from centrality._internal.text import number
 from centrality.series.reading import Recording, Track
 
 BLOCK = 2  # windows: what one odd moment raises lies within
-FEWEST_BLOCKS = 20
-LOWER = (0.2, 0.7)  # the quantiles of the blocks that fix the curve; events may fill the rest
-SHAPE = -0.05  # of the tail; 0 is Gumbel's, which is surpassed less often than it says, measured on four kinds of noise
+FEWEST_BLOCKS = 8
+LOWER = (0.25, 0.75)  # the quantiles of the blocks that fix the curve; events may fill the rest
+SHAPE = -0.14  # of the tail; 0, as in theory, gives a tenth of the alarms asked for at .05 (four kinds of noise)
 SIMULATIONS = 2000
 MOST_KEPT = 10_000  # blocks
 MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
 NEAR = 0.5  # of an event's height: so high are its ends
-DAY = 86400.0
+DAY, HOUR = 86400.0, 3600.0
+DAYS = 7  # of which at least so many say what is usual at an hour
+FAR = 1.0  # widths of the usual range: a value so far beyond it is told before a change of noise
 
 Values = NDArray[np.float64]
 
@@ -173,14 +175,14 @@ def expected_count(false_alarms: float, per: str, recording: Recording) -> float
 
 
 def stretches(scores: Values, threshold: float, gap: int) -> list[tuple[int, int]]:
-    """Return first and last moment of each stretch above the threshold; nearer ones than `gap` are one.
+    """Return first and last moment of each stretch that rises above the threshold; nearer ones than `gap` are one.
 
-    A stretch ends where the score has fallen to half of its height above the median.
+    A stretch reaches from its peak to where half of that height above the median is lost, whatever the threshold.
 
     >>> import numpy as np
     >>> from centrality.series.events import stretches
-    >>> stretches(np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0]), 4, 3)
-    [(2, 4), (10, 10)]
+    >>> stretches(np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0]), 8, 3), stretches(np.array([0, 0, 5, 9, 6, 1.0]), 4, 3)
+    ([(2, 4)], [(3, 4)])
     """
     above = np.flatnonzero(scores > threshold)  # false for moments without a score
     if not len(above):
@@ -188,58 +190,68 @@ def stretches(scores: Values, threshold: float, gap: int) -> list[tuple[int, int
     usual = float(np.nanmedian(scores))
     found = []
     for run in np.split(above, np.flatnonzero(np.diff(above) > gap) + 1):
-        half = usual + NEAR * (float(np.nanmax(scores[run])) - usual)
-        high = run[scores[run] >= half]
-        found.append((int(high[0]), int(high[-1])))
-    return found
+        peak = int(run[np.argmax(scores[run])])
+        low = np.flatnonzero(~(scores >= usual + NEAR * (scores[peak] - usual)))
+        place = int(np.searchsorted(low, peak))
+        first = int(low[place - 1]) + 1 if place else 0
+        found.append((first, int(low[place]) - 1 if place < len(low) else len(scores) - 1))
+    return [stretch for place, stretch in enumerate(found) if not place or stretch[0] > found[place - 1][1]]
 
 
 def describe(recording: Recording, track: Track, channel: int, stretch: tuple[int, int], window: int) -> str:
-    """Say what the channel does in a stretch, and what is usual: of its level, of its noise, or of its shape."""
+    """Say what a channel does in a stretch, and what is usual: of its level, one value, its noise, or its course."""
     name, values = recording.channels[channel], track.values[:, channel]
     first, last = stretch
-    inside = values[first : last + 1]
-    inside = inside[np.isfinite(inside)]
-    if not len(inside):
+    own = slice(first, last + 1)
+    there = np.flatnonzero(np.isfinite(values[own])) + first
+    if not len(there):
         return f"{name} has no values"
-    others, when = _comparable(track, values, stretch, dated=recording.dated)
-    low, middle, high = np.quantile(others, [0.1, 0.5, 0.9])
-    reach = max(high - low, 1e-12 * abs(middle), 1e-300)
-    far = float(inside[np.argmax(np.abs(inside - middle))])
-    level = float(np.median(inside))
-    usual = f"{when} it is usually {_write(low)} to {_write(high)}"
+    outside = np.isfinite(values)
+    outside[own] = False
+    outside = outside if outside.any() else np.isfinite(values)
+    low, middle, high = np.quantile(values[outside], [0.1, 0.5, 0.9])
+    reach = max(float(high - low), 1e-12 * abs(middle), 1e-300)
+    level = float(np.median(values[there]))
+    usual = f"it is usually {_write(low)} to {_write(high)}"
     if abs(level - middle) > reach:
         before = values[max(0, first - window) : first]
         earlier = float(np.nanmedian(before)) if np.isfinite(before).any() else level
         if low <= earlier <= high:
             return f"{name} {'fell' if level < middle else 'rose'} from {_write(earlier)} to {_write(level)}; {usual}"
         return f"{name} is {'low' if level < middle else 'high'}, {_write(level)}; {usual}"
-    if abs(far - middle) > 2 * reach:
-        return f"{name} reaches {_write(far)}; {usual}"
+    lows, highs, when = _usual_by_hour(recording, track, values, outside, there)
+    widths = np.maximum(highs - lows, 0.1 * reach)
+    beyond = np.maximum(lows - values[there], values[there] - highs) / widths
+    place = int(np.argmax(beyond))
     jump = float(np.nanmedian(np.abs(np.diff(values))))
-    jump_here = float(np.median(np.abs(np.diff(inside)))) if len(inside) > 1 else jump
-    if jump_here < 0.25 * jump:
+    jump_here = float(np.median(np.abs(np.diff(values[there])))) if len(there) > 1 else jump
+    if beyond[place] < FAR and jump_here < 0.25 * jump:
         return f"{name} hardly moves, at about {_write(level)}"
-    if jump_here > 2 * max(jump, 1e-300):
+    if beyond[place] < FAR and jump_here > 2 * max(jump, 1e-300):
         return f"{name} jumps by {_write(jump_here)} from moment to moment; usually it does by {_write(jump)}"
-    lowest, highest = float(inside.min()), float(inside.max())
-    return f"{name} runs otherwise than usual, from {_write(lowest)} to {_write(highest)}; {usual}"
+    if beyond[place] > 0:
+        at, low, high = recording.written(track.times[there[place]]), lows[place], highs[place]
+        return f"{name} is {_write(values[there[place]])} at {at}; {when} it is usually {_write(low)} to {_write(high)}"
+    lowest, highest = values[there].min(), values[there].max()
+    return f"{name} takes another course than usual, between {_write(lowest)} and {_write(highest)}; {usual}"
 
 
-def _comparable(track: Track, values: Values, stretch: tuple[int, int], *, dated: bool) -> tuple[Values, str]:
-    """Return values that a stretch is compared with: those at the same hours of other days, if days are many."""
-    first, last = stretch
-    known = np.isfinite(values)
-    known[first : last + 1] = False
+def _usual_by_hour(
+    recording: Recording, track: Track, values: Values, outside: NDArray[np.bool_], there: NDArray[np.intp]
+) -> tuple[Values, Values, str]:
+    """Return the usual range at these moments: of the same hours of other days, if there are seven, else of all."""
+    low, high = np.quantile(values[outside], [0.1, 0.9])
+    lows, highs = np.full(len(there), low), np.full(len(there), high)
     days = (track.times[-1] - track.times[0]) / DAY
-    if dated and days >= 7 and track.step <= 3600 and (last - first) * track.step < DAY / 2:
-        begin, end = track.times[first] % DAY, track.times[last] % DAY
-        clock = track.times % DAY
-        at_hour = (clock >= begin) & (clock <= end) if begin <= end else (clock >= begin) | (clock <= end)
-        if (at_hour & known).sum() >= 50:
-            return values[at_hour & known], "at this hour"
-    return values[known] if known.any() else values[first : last + 1], "otherwise"
+    if not recording.dated or days < DAYS or track.step > HOUR:
+        return lows, highs, "otherwise"
+    hours = (track.times % DAY // HOUR).astype(np.intp)
+    for hour in np.unique(hours[there]):
+        others = values[outside & (hours == hour)]
+        if len(others) >= DAYS:
+            lows[hours[there] == hour], highs[hours[there] == hour] = np.quantile(others, [0.1, 0.9])
+    return lows, highs, "at this hour"
 
 
-def _write(value: float) -> str:
+def _write(value: Any) -> str:
     return number(float(f"{value:.3g}"))

@@ -85,18 +85,18 @@ def write_time(time: float, *, dated: bool) -> str:
 
 
 def write_step(step: float, *, dated: bool) -> str:
-    """Write the time from one moment to the next, as in "one row a minute".
+    """Write how often there is a row.
 
-    >>> write_step(60.0, dated=True), write_step(1800.0, dated=True), write_step(1.0, dated=False)
-    ('a minute', '30 minutes', '1')
+    >>> write_step(60.0, dated=True), write_step(1800.0, dated=True), write_step(2.0, dated=False)
+    ('a minute', 'every 30 minutes', 'every 2')
     """
     if not dated:
-        return f"{step:.6g}"
+        return f"every {step:.6g}"
     size, name = next(((size, name) for size, name in UNITS if step >= 0.999 * size), UNITS[-1])
     count = step / size
     if abs(count - 1) < 1e-3:
         return f"an {name}" if name == "hour" else f"a {name}"
-    return f"{count:.4g} {name}s"
+    return f"every {count:.4g} {name}s"
 
 
 def read(
@@ -360,7 +360,7 @@ def _time_notes(events: dict[str, int], tracks: Sequence[Track], *, dated: bool)
         "unsorted": "Rows are not in the order of time (at {:,} places): they are sorted.",
         "repeated": "Values of rows that share their moment are averaged ({:,} rows).",
         "hour twice": "An hour comes twice, as when clocks go back: times with their zone would keep both.",
-        "uneven": f"Times are uneven: values are averaged over steps of {step}, the median difference.",
+        "uneven": f"Times are uneven: values are averaged into one row {step}, by the median difference.",
         "bridged": "Straight lines bridge moments without a row ({:,}).",
         "long gaps": f"Gaps of more than {BRIDGED} steps part the series ({{:,}}): no window crosses them.",
     }

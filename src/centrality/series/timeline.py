@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from centrality.network.calibration import one_t, squeezed
 from centrality.representations.base import ItemsLike
 from centrality.series import windows
 from centrality.series.events import Event, Events, Peaks, describe, expected_count, stretches
-from centrality.series.parts import Levels, Oddness, Part, Prepared, principal_signals
-from centrality.series.reading import Recording, read
+from centrality.series.parts import Levels, Oddness, Part, Prepared, channel_changes, principal_signals
+from centrality.series.reading import Recording, read, write_step
 from centrality.series.windows import VIEWS, Places, Scales, Values
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FEWEST = 100  # moments: an alarm from fewer is worse than none
 LEARNED_FROM = 100_000  # windows of a part, at most
 SCALES = tuple(field.name for field in fields(Scales))
+SHARE, ALPHA = 0.05, 0.01  # of windows that are odd; chance of a drift where there is none
 AT_ONCE = 30_000  # windows described together
 
 
@@ -66,7 +67,7 @@ class Timeline(BaseEstimator):
     >>> import numpy as np
     >>> from centrality import Timeline
     >>> values = np.sin(np.arange(2000) / 9) + np.random.default_rng(0).normal(0, 0.1, 2000)
-    >>> values[1200:1240] = 0.5  # stuck
+    >>> values[1200:1240] = 2  # stuck
     >>> model = Timeline(random_state=0).fit(values)
     >>> len(model.events())
     1
@@ -326,6 +327,46 @@ class Timeline(BaseEstimator):
                 found.append(self._event(recording, number, odd, (first, last)))
         found.sort(key=lambda event: -event.severity)
         return Events(tuple(found), false_alarms, per, threshold)
+
+    def drift(self, X: ItemsLike) -> dict[str, Any]:
+        """Say whether later rows are like those of `fit`: how many of their windows are odd, and which channels moved.
+
+        Returned are "changed", "odd" (the share of windows side by side that only SHARE of the fit's surpass),
+        "p_value" and "changes", sentences of the channels.
+        """
+        from scipy.stats import binom  # 40 MiB that scoring alone does not need
+
+        recording = read(X, self.time, self.by, self.channels_)
+        series = self._prepare(recording)
+        apart = -(-self.window_ // windows.stride_of(self.window_))
+        scores = [Oddness.of(self._parts, self._window_scores(one)).whole[::apart] for one in series]
+        together = np.concatenate(scores)
+        together = together[np.isfinite(together)]
+        odd = int((self._latest.p_values(together) <= SHARE).sum())
+        p_value = float(binom.sf(odd - 1, len(together), SHARE))
+        share = odd / max(len(together), 1)
+        return {
+            "changed": p_value < ALPHA and share > 2 * SHARE,
+            "odd": share,
+            "p_value": p_value,
+            "windows": len(together),
+            "changes": [
+                f"{share:.0%} of {len(together):,} windows are as odd as {SHARE:.0%} were before.",
+                *channel_changes(self.channels_, series),
+            ],
+        }
+
+    def reading(self) -> str:
+        """Say in words what was read: how many moments, how often, of what."""
+        check_is_fitted(self, "window_")
+        several = f"{len(self._scales):,} series" if len(self._scales) > 1 else "a series"
+        step = ""
+        if self._judged is not None and self._judged[0].time is not None:
+            recording = self._judged[0]
+            median = float(np.median([track.step for track in recording.tracks]))
+            step = f", one row {write_step(median, dated=recording.dated)}"
+        names = _few(self.channels_)
+        return f"{several}{step}, {len(self.channels_)} channel{'s' if len(self.channels_) > 1 else ''} ({names})"
 
     def plot(self, X: ItemsLike | None = None, *, series: str = "", false_alarms: float = 0.05) -> "Figure":
         """Draw the channels over time, the centrality below, and the events shaded; `series` names one of `by`."""
