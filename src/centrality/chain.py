@@ -169,7 +169,7 @@ def load(
     encoder: "nn.Module | None" = None,
     representation: Representation | None = None,
     device: str = "auto",
-) -> FUSE | Chain | Timeline:
+) -> Any:  # one of three estimators: a union would make every caller ask which
     """Return the FUSE, the Chain or the Timeline that `save` wrote to `path`; it scores exactly as it did.
 
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
