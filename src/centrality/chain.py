@@ -204,7 +204,7 @@ def load(
 
 def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FUSE | Chain:
     """Return the model of rows in this file; raise if it is one of a series."""
-    model = load(path, device=device)
+    model: FUSE | Chain | Timeline = load(path, device=device)
     if isinstance(model, Timeline):
         raise InputError(f"{path} is a model of series, and judges moments: rank, detect, score and drift take it.")
     return model

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.arrays import safe_divide
 from centrality._internal.text import number
 from centrality.fuse import FUSE
 from centrality.series import windows
@@ -137,7 +138,7 @@ class Oddness:
         """Return each channel's share of the oddness of a moment beyond the usual; zeros if none is odd alone."""
         excess = np.maximum(np.nan_to_num(self.channels), 0.0)
         total = excess.sum(1, keepdims=True)
-        return np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
+        return safe_divide(excess, total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +166,7 @@ class Levels:
 
     def p_values(self, scores: NDArray[Any]) -> Values:
         """Return the share of the scores learned from that are at least as high."""
-        return np.exp(np.interp(scores, self.scores, np.log(self.shares)))
+        return np.asarray(np.exp(np.interp(scores, self.scores, np.log(self.shares))))
 
     def units(self, scores: NDArray[Any]) -> Values:
         """Return scores as FUSE has them: 0 at the median, and -1 at the 95th percentile of oddness."""

@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.fft import dct
 
+from centrality._internal.arrays import safe_divide
 from centrality.series.reading import BRIDGED
 
 LONGEST = 125  # moments of a window: better than a period that is detected, as is anything from 96 to 160
@@ -145,4 +146,4 @@ def cover(scores: NDArray[Any], moments: int, length: int) -> Values:
     end = np.minimum(moment // stride + 1, len(scores))
     first = np.minimum(first, end - 1)  # the last moments, which no window reaches any more, belong to the last one
     weight = count[end] - count[first]
-    return np.divide(total[end] - total[first], weight, out=np.full(moments, np.nan), where=weight > 0)
+    return safe_divide(total[end] - total[first], weight, np.nan)
