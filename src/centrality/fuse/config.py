@@ -20,10 +20,9 @@ from centrality.network.folds import LEFT_OUT, Folds, Units, split
 from centrality.network.network import Layout, Network, build
 from centrality.tables.columns import require
 
-STEPS, STEPS_WHEN_CLEAN = 250, 1000  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
 STEPS_OF_EACH = 200  # for each network of an ensemble, which has half of the rows to learn
 SMALL_BATCH, BATCH = 64, 128  # rows a step: the first is as good, for half of the arithmetic, where it was measured
-MANY_COLUMNS = 32  # with fewer, one network may have many small groups to learn, which a small batch would not all see
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # for further training
 # What FUSE does; `PaperFUSE` can be told otherwise. The same defaults stand in its signature, and a test compares them.
@@ -89,8 +88,8 @@ class Plan:
         return None if self.epochs is not None or self.max_steps is None else 2 * self.batch_size * self.max_steps
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], members: int, width: int) -> "Plan":
-        """Return the plan of these settings for rows of this width; noise scales and folds are filled in later."""
+    def of(cls, settings: Mapping[str, Any], members: int) -> "Plan":
+        """Return the plan of these settings; noise scales and folds are filled in later."""
         epochs, steps = settings["epochs"], settings["max_steps"]
         if steps is None and epochs is None:
             steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS if members == 1 else STEPS_OF_EACH
@@ -101,7 +100,7 @@ class Plan:
             resamples=whole_number("resamples", settings["resamples"]),
             epochs=None if epochs is None else whole_number("epochs", epochs),
             max_steps=None if steps is None else whole_number("max_steps", steps),
-            batch_size=_batch_size(settings, members, width),
+            batch_size=_batch_size(settings),
             learning_rate=positive("learning_rate", settings["learning_rate"]),
             weight_decay=positive("weight_decay", settings["weight_decay"], or_zero=True),
             progress=settings["progress"],
@@ -115,13 +114,11 @@ class Plan:
         return replace(self, noise_scales=noise_scales, epochs=None, literal=False, max_steps=steps, learning_rate=rate)
 
 
-def _batch_size(settings: Mapping[str, Any], members: int, width: int) -> int:
+def _batch_size(settings: Mapping[str, Any]) -> int:
     """Return the number of rows in a step: the user's, or one that was measured to be enough."""
     if settings["batch_size"] is not None:
         return whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER)
-    if any(settings[name] is not None for name in ("epochs", "given", "encoder")):
-        return BATCH
-    return SMALL_BATCH if members > 1 or settings["novelty"] or width >= MANY_COLUMNS else BATCH
+    return BATCH if any(settings[name] is not None for name in ("epochs", "given", "encoder")) else SMALL_BATCH
 
 
 def _checked_literal(literal: object, epochs: object) -> bool:

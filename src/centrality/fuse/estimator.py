@@ -105,7 +105,7 @@ class FUSE(CentralityModel):
     encoder : torch.nn.Module or None, default=None
         A module from (n, p) to (n, q), in place of the above. It is copied, not changed.
     max_steps : int or None, default=None
-        The budget of training steps. None means 250, 200 for each network of an ensemble, 1000 with `novelty`, whatever
+        The budget of training steps. None means 500, 200 for each network of an ensemble, 1000 with `novelty`, whatever
         the number of rows.
     device : str, default="auto"
         "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
@@ -239,7 +239,7 @@ class FUSE(CentralityModel):
             )
         settings = self._settings()
         members, left_out = settings.members(*X.shape), None if parted is None else parted.left_out
-        plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
+        plan = replace(Plan.of(settings, members), left_out=left_out)
         most, own = plan.rows_needed() if members == 1 else None, None if parted is None else parted.fold_of_row
         off, given = self._uses_synthetic_rows(dissimilarity), None if context is None else context.given
         rows = TrainingData(
@@ -335,9 +335,7 @@ class FUSE(CentralityModel):
         if known is not None and not known.suffices:  # then all networks learn from all rows
             known, remembered = None, replace(remembered, folds=None)
         scaling = before.scaling if before.scaling.seen is None else with_column_range(before.scaling, X)
-        plan = Plan.of(self._settings(), members, X.shape[1]).for_update(
-            before.noise_scale, X.shape[0] / remembered.seen
-        )
+        plan = Plan.of(self._settings(), members).for_update(before.noise_scale, X.shape[0] / remembered.seen)
         plan = replace(plan, left_out=None if known is None else known.left_out)
         network, history = self._continue_training(rows, scaling, known, plan, seed)
         kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
