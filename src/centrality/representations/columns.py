@@ -325,7 +325,7 @@ def _floats(
 
 RARE = 0.005  # categories below this share of the rows are taken together
 FEW = 0.05  # those taken together are odd themselves where they are no more of the rows than that
-OTHER, MISSING = "(other)", "(missing)"
+OTHER, MISSING = "(other)", "(missing)"  # levels that stand for rare ones and gaps
 
 
 @dataclass
@@ -336,6 +336,7 @@ class Categories(ColumnEncoder):
     shares: list[float]
     rare: list[str]  # those that share a column
     in_order: bool = False  # the levels are ranges or limits, from the lowest to the highest
+    other: str = OTHER  # the level that stands for the rare ones
     kind = "categories"
     _once: list[str] = field(default_factory=list, repr=False, compare=False)  # levels of one row of fitting alone
 
@@ -348,12 +349,15 @@ class Categories(ColumnEncoder):
             return LeftOut("every value is missing" if only == MISSING else f"every value is {only!r}")
         total, once = sum(counts.values()), [level for level, count in counts.items() if count == 1]
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
+        other = OTHER
+        while other in counts:  # which some write themselves
+            other = f"({other})"
         if len(rare) > 1:
-            counts[OTHER] = sum(counts.pop(level) for level in rare)
+            counts[other] = sum(counts.pop(level) for level in rare)
         place = {level: k for k, level in enumerate(order)}
         levels = sorted(counts, key=lambda level: (place.get(level, len(place)), level))
         shares = [counts[level] / total for level in levels]
-        return cls(levels, shares, rare if OTHER in counts else [], bool(order), once)
+        return cls(levels, shares, rare if other in counts else [], bool(order), other, once)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         given = texts_of(values)
@@ -379,7 +383,7 @@ class Categories(ColumnEncoder):
         return np.asarray(FAR * z / np.linalg.norm(z))
 
     def _rarest(self) -> int:
-        return self.levels.index(OTHER) if OTHER in self.levels else int(np.argmin(self.shares))
+        return self.levels.index(self.other) if self.rare else int(np.argmin(self.shares))
 
     def _deviation(self) -> float:
         shares = np.array(self.shares)
@@ -393,7 +397,7 @@ class Categories(ColumnEncoder):
         """
         shares = np.array(self.shares)
         usual = np.linalg.norm(np.eye(len(shares)) - shares, axis=1) / self._deviation()
-        rare = shares < [FEW if level == OTHER else RARE for level in self.levels]
+        rare = shares < [FEW if self.rare and level == self.other else RARE for level in self.levels]
         return np.where(rare, np.maximum(np.sqrt(-2 * np.log(shares)) / usual, 1.0), 1.0)
 
     def typical(self, z: NDArray[np.floating]) -> str:
@@ -403,9 +407,9 @@ class Categories(ColumnEncoder):
         return [f"{name} {level}" for level in self.levels]
 
     def describe(self) -> str:
-        shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if OTHER in self.levels else ""
+        shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if self.rare else ""
         gap = ", missing being one of them" if MISSING in self.levels else ""
-        own = [level for level in self.levels if level not in (OTHER, MISSING)]
+        own = [level for level in self.levels if level not in (self.other, MISSING)]
         order = f" from {own[0]!r} to {own[-1]!r}" if self.in_order and own else ""
         return f"category, {len(self.levels)} levels{order}{gap}{shared}"
 
