@@ -441,6 +441,7 @@ class Words(ColumnEncoder):
     rarest: float = 0.0  # idf of an n-gram that two texts have; those of fewer texts count as this
     usual_idf: float = 0.0  # the mean idf of the n-grams of the training texts
     deviation: float = 0.0  # of the rarity in fitting; 0: all texts were as rare, and no number says how rare one is
+    marks_gaps: bool = False  # one more number says where there is no text, as some rows of fitting had none
     kind = "words"
     _vectorizer: "CountVectorizer | None" = field(default=None, repr=False, compare=False)
 
@@ -449,7 +450,7 @@ class Words(ColumnEncoder):
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        texts = texts_of(values)
+        texts = cls._texts(values)
         vectorizer = TfidfVectorizer(**NGRAMS)
         weighted = vectorizer.fit_transform(texts.fill_null("").to_pylist()).astype(np.float32)
         vocabulary = vectorizer.get_feature_names_out().tolist()
@@ -459,6 +460,7 @@ class Words(ColumnEncoder):
             components = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary), dtype=np.float32)
         distinct, missing = pc.count_distinct(texts).as_py(), texts.null_count / len(texts)
         words = cls(vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, distinct, missing)
+        words.marks_gaps = missing > 0
         counts = words._counts(texts)
         projected = words._projected(counts, words.idf)
         words.center, words.factor = projected.mean(0), float(np.sqrt(projected.var(0).sum())) or 1.0
@@ -469,12 +471,18 @@ class Words(ColumnEncoder):
             words.deviation = float(((mean_idf - words.usual_idf) * weights).std())
         return words
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+    @staticmethod
+    def _texts(values: pa.ChunkedArray) -> pa.Array:
+        """Return the texts; one of blanks alone is a gap."""
         texts = texts_of(values)
+        return pc.if_else(pc.equal(pc.utf8_trim_whitespace(texts), ""), pa.scalar(None, pa.string()), texts)
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        texts = self._texts(values)
         return self._encoded(texts, self._counts(texts), self.idf)
 
     def encode_as_new(self, name: str, values: pa.ChunkedArray) -> Cells:
-        texts = texts_of(values)
+        texts = self._texts(values)
         n, counts = len(texts), self._counts(texts)
         texts_with = np.maximum(np.rint((1 + n) / np.exp(self.idf - 1)) - 1, 1)  # the inverse of scikit-learn's idf
         counts.data[texts_with[counts.indices] == 1] = 0  # no other text has the n-gram: to a new one it is unknown
@@ -482,10 +490,12 @@ class Words(ColumnEncoder):
 
     def _encoded(self, texts: pa.Array, counts: "csr_matrix", idf: Column) -> Cells:
         projected, gaps = self._projected(counts, idf), mask_of(pc.is_null(texts))
-        faults = {NEW_VALUE: (projected == 0).all(1) & ~gaps & mask_of(pc.not_equal(texts.fill_null(""), ""))}
+        faults = {NEW_VALUE: (projected == 0).all(1) & ~gaps}
         if self.missing == 0:
             faults[NEW_GAP] = gaps
         block = (projected - self.center) / self.factor
+        if self.marks_gaps:
+            block = np.column_stack([block, gaps - self.missing])
         if self.deviation:
             mean_idf, weights = self._mean_idf(texts, counts, idf)
             block = np.column_stack([block, (mean_idf - self.usual_idf) * weights / self.deviation])
@@ -523,6 +533,7 @@ class Words(ColumnEncoder):
 
     def names(self, name: str) -> list[str]:
         components = [f"{name} {k}" for k in range(len(self.components))]
+        components += [f"{name} missing"] if self.marks_gaps else []
         return [*components, f"{name} rarity"] if self.deviation else components
 
     def describe(self) -> str:
