@@ -11,6 +11,10 @@ from centrality import __version__
 from centrality.apps.commands import ALL
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
+    "check": (
+        "centrality check houses.csv --html report.html",
+        "centrality check new.csv --against old.csv --label species --fail-on 1000",
+    ),
     "fit": (
         "centrality fit houses.csv -o houses.safetensors",
         "centrality fit sensor.csv -o sensor.safetensors --represent series:value --window 60",
