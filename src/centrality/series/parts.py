@@ -40,7 +40,9 @@ class Prepared:
     def of(cls, track: Track, channels: Places, scales: Scales | None) -> Self:
         """Bridge the gaps of these channels, and learn their scales if they are not known."""
         values, unknown = windows.bridge(track.values[:, channels])
-        return cls(values, unknown, Scales.of(values) if scales is None else scales)
+        scales = Scales.of(values, unknown) if scales is None else scales
+        values[unknown] = np.broadcast_to(scales.centre[0], values.shape)[unknown]
+        return cls(values, unknown, scales)
 
     def view(self, number: int, moments: slice) -> Values:
         """Return these moments scaled, or for view 1 their differences, of which the first needs the moment before."""

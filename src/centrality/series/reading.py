@@ -182,17 +182,16 @@ def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values
     if doubt:
         notes.append(f"{name}: {doubt}.")
     if wrong.any():
-        notes.append(f"{int(wrong.sum()):,} cells of {name} are no dates: these rows are not judged.")
+        notes.append(f"Rows whose {name} is no date are not judged ({int(wrong.sum()):,}).")
     missing = np.isnat(moments)
     if (missing & ~wrong).any():
-        notes.append(f"{int((missing & ~wrong).sum()):,} rows have no {name}: they are not judged.")
+        notes.append(f"Rows without a {name} are not judged ({int((missing & ~wrong).sum()):,}).")
     seconds = moments.astype(np.int64) / 1e6
     seconds[missing] = np.nan
     ahead = seconds > datetime.now(UTC).timestamp() + 86400
     if ahead.any():
-        notes.append(
-            f"{int(ahead.sum()):,} rows lie in the future, up to {write_time(seconds[ahead].max(), dated=True)}."
-        )
+        latest = write_time(float(seconds[ahead].max()), dated=True)
+        notes.append(f"Some rows lie in the future ({int(ahead.sum()):,}), up to {latest}.")
     return seconds, True
 
 
@@ -260,7 +259,9 @@ def _channels(
             values, wrong = writing.read(column)
             if wrong.any():
                 first = column.combine_chunks()[int(np.flatnonzero(wrong)[0])].as_py()
-                notes.append(f"{int(wrong.sum()):,} cells of {name} are no numbers, such as {first!r:.40}: gaps.")
+                notes.append(
+                    f"Cells of {name} that are no numbers, such as {first!r:.40}, are gaps ({int(wrong.sum()):,})."
+                )
         elif channels is not None:
             raise TableError(f"{name} must hold numbers, as it did in fitting.")
         else:

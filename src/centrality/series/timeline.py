@@ -28,6 +28,7 @@ from centrality.series.windows import VIEWS, Places, Scales, Values
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOSTLY_SILENT = 0.5  # share of the moments that must have a value
 FEWEST = 100  # moments: an alarm from fewer is worse than none
 LEARNED_FROM = 100_000  # windows of a part, at most
 SCALES = tuple(field.name for field in fields(Scales))
@@ -143,13 +144,20 @@ class Timeline(BaseEstimator):
     def _choose_channels(self, recording: Recording) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the channels to judge and those of two values; note what is left out."""
         kinds: tuple[list[str], ...] = ([], [], [])  # constant, of two values, of more
+        silent = []
         for number, name in enumerate(recording.channels):
             values = np.concatenate([track.values[:, number] for track in recording.tracks])
-            values = values[np.isfinite(values)]
+            there = np.isfinite(values)
+            if 0 < there.sum() < MOSTLY_SILENT * len(there):
+                silent.append(name)
+                continue
+            values = values[there]
             distinct = np.unique(values[:1000])
             distinct = np.unique(values) if len(distinct) <= 2 else distinct
             kinds[min(max(len(distinct), 1), 3) - 1].append(name)
         constant, states, judged = kinds
+        if silent:
+            self.notes_.append(f"{_few(silent)} left out: more than half of the values are missing.")
         if constant:
             self.notes_.append(f"{_few(constant)} left out: the same value all the time.")
         if not judged and states:
@@ -157,7 +165,9 @@ class Timeline(BaseEstimator):
         if states:
             self.notes_.append(f"{_few(states)} not judged: two values, which is a state.")
         if not judged:
-            raise InputError("A channel that changes was wanted: every column holds the same value all the time.")
+            raise InputError(
+                "A channel that changes was wanted: every column holds the same value all the time, or hardly any."
+            )
         return tuple(judged), tuple(states)
 
     def _choose_window(self, lengths: Places) -> int:
@@ -225,10 +235,11 @@ class Timeline(BaseEstimator):
 
     def _of_moments(self, one: Prepared, scores: list[Values]) -> Oddness:
         """Return how odd each moment is: the mean of the windows that cover it."""
-        covered = [
-            np.column_stack([windows.cover(channel, len(one.values), self.window_) for channel in score.T])
-            for score in scores
-        ]
+        moments = len(one.values)
+        covered = []
+        for part, score in zip(self._parts, scores, strict=True):
+            whole = np.column_stack([windows.cover(channel, moments, self.window_) for channel in score.T])
+            covered.append(np.where(one.unknown, np.nan, whole) if part.alone else whole)
         return Oddness.of(self._parts, covered)
 
     def _judge(self, X: ItemsLike | None) -> tuple[Recording, list[Oddness]]:

@@ -46,25 +46,27 @@ class Scales:
     deviation: Values
 
     @classmethod
-    def of(cls, values: Values) -> Self:
-        """Learn the scales of the channels of a series without gaps."""
-        parts = [cls._of_view(view) for view in (values, differences(values))]
-        return cls(*(np.array(both) for both in zip(*parts, strict=True)))
-
-    @staticmethod
-    def _of_view(values: Values) -> tuple[Values, Values, Values, Values]:
-        low, high = np.percentile(values, USUAL, axis=0)
-        reach = np.where(high > low, CLIP * (high - low), np.inf)
-        low, high = low - reach, high + reach
-        clipped = np.clip(values, low, high)
-        deviation = clipped.std(0)
-        return low, high, clipped.mean(0), np.where(deviation > 0, deviation, 1.0)
+    def of(cls, values: Values, unknown: Mask) -> Self:
+        """Learn the scales of channels whose gaps are bridged, by what is known of them."""
+        views = [[_scale_of(column[~gone]) for column, gone in zip(view.T, unknown.T, strict=True)]
+                 for view in (values, differences(values))]  # fmt: skip
+        return cls(*np.moveaxis(np.array(views), 2, 0))
 
     def view(self, values: Values, number: int) -> Values:
         """Return the values, or for view 1 their differences, clipped and scaled."""
         seen = differences(values) if number else values
         seen = np.clip(seen, self.low[number], self.high[number])
         return np.asarray((seen - self.centre[number]) / self.deviation[number])
+
+
+def _scale_of(values: Values) -> tuple[float, float, float, float]:
+    """Return the lowest and highest value that is not clipped, the mean and the deviation."""
+    if not len(values):
+        return -np.inf, np.inf, 0.0, 1.0
+    low, high = np.percentile(values, USUAL)
+    reach = CLIP * (high - low) if high > low else np.inf
+    clipped = np.clip(values, low - reach, high + reach)
+    return low - reach, high + reach, clipped.mean(), clipped.std() or 1.0
 
 
 def bridge(values: Values) -> tuple[Values, Mask]:
@@ -133,6 +135,9 @@ def complete(unknown: Mask, starts: Places, length: int) -> Mask:
 def cover(scores: NDArray[Any], moments: int, length: int) -> Values:
     """Return for each moment the mean score of the windows that cover it, NaN where none does.
 
+    Windows begin every few moments. So a moment at the edge of a gap, or of the series, may have no window of its own;
+    it has the score of the one that comes nearest.
+
     >>> import numpy as np
     >>> from centrality.series.windows import cover
     >>> cover(np.array([1.0, 3.0]), 4, 3)  # the middle two moments lie in both windows
@@ -144,6 +149,8 @@ def cover(scores: NDArray[Any], moments: int, length: int) -> Values:
     moment = np.arange(moments)
     first = np.maximum(-(-(moment - length + 1) // stride), 0)
     end = np.minimum(moment // stride + 1, len(scores))
-    first = np.minimum(first, end - 1)  # the last moments, which no window reaches any more, belong to the last one
+    alone = count[np.maximum(end, first)] == count[np.minimum(end, first)]
+    first = np.where(alone, np.maximum(np.minimum(first, end) - 1, 0), first)
+    end = np.where(alone, np.minimum(end + 1, len(scores)), end)
     weight = count[end] - count[first]
     return safe_divide(total[end] - total[first], weight, np.nan)
