@@ -37,6 +37,12 @@ CRAFTED = {
     ),
     "a negative weight": (changed(mixing={"local_weight": -3.0, "veto": True}), "mixing is none"),
     "a mixture of text": (changed(mixing="soft"), "mixing is none that a fitted model has: 'soft'"),
+    "an unknown calibration": (
+        lambda header, arrays: header.update(
+            model="PaperFUSE", parameters=header["parameters"] | {"calibration": "isotonic"}
+        ),
+        "calibration must be one of soft, clip, got 'isotonic'",
+    ),
     "t beyond its ends": (lambda header, arrays: header["parameters"].update(t=7.0), "t is none .* 7.0"),
     "a threshold of text": (changed(offset="low"), "offset is none that a fitted model has: 'low'"),
     "a threshold at no t": (changed(offset_at_t=-1.0), "offset_at_t is none"),

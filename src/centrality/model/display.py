@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from centrality._internal import text
 from centrality._internal.checks import InputError
+from centrality._internal.text import column_name
 from centrality.analysis.reasons import Reasons
 from centrality.model.fitted import FittedModel, History
 from centrality.model.reader import reader_of
-from centrality.network.calibration import name_at, one_t
+from centrality.network.calibration import one_t
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -155,7 +156,7 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
         else:
             t = options.get("t", arguments[1] if len(arguments) > 1 else None)
             t = np.linspace(0, 1, result.shape[1]) if t is None else t
-            columns = [name_at(names, float(at), self.t) for at in t]
+            columns = [column_name(names, float(at), self.t) for at in t]
         index = None if reader_of(self).input_spec().one_series else _index(X)
         return _contained(container, result, columns, index)
 

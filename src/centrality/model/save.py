@@ -18,8 +18,8 @@ from centrality.analysis.conformal import CalibrationRows
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.drift_columns import TrainingColumns
 from centrality.analysis.report import Report
-from centrality.model.finish import Reservoir
 from centrality.model.fitted import OFFSET_STEPS, FittedModel, scorer_for
+from centrality.model.reservoir import Reservoir
 from centrality.network.calibration import Calibration, Mixing, checked_calibration
 from centrality.network.context import CategoryEffects, Context, ContextCalibration
 from centrality.network.forest import Forest
