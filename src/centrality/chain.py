@@ -92,11 +92,11 @@ class Chain(CentralityModel):
             model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
-            there = ~np.isnan(Z).all(1)
+            represented = ~np.isnan(Z).all(1)
             self.model_ = model._fit(  # noqa: SLF001
-                Z[there],
-                dissimilarity=restrict_dissimilarity(dissimilarity, np.flatnonzero(there), len(Z)),
-                as_new=None if as_new is None else as_new[there],
+                Z[represented],
+                dissimilarity=restrict_dissimilarity(dissimilarity, np.flatnonzero(represented), len(Z)),
+                as_new=None if as_new is None else as_new[represented],
             )
         return self
 
@@ -109,9 +109,9 @@ class Chain(CentralityModel):
             self.model = FUSE()
         super().set_params(**params)
         for name, value in params.items():
-            part, _, own = name.partition("__")
-            if own and hasattr(self, f"{part}_"):
-                getattr(self, f"{part}_").set_params(**{own: value})
+            part, _, parameter = name.partition("__")
+            if parameter and hasattr(self, f"{part}_"):
+                getattr(self, f"{part}_").set_params(**{parameter: value})
         return self
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
@@ -144,14 +144,14 @@ class Chain(CentralityModel):
         state, learned = self.representation_.state()
         settings = self.representation_.get_params(deep=False).items()
         header, arrays = parts_of(self.model_)
-        about = {
+        description = {
             "kind": type(self.representation_).__name__,
             "parameters": {name: model_file.as_json(value) for name, value in settings if name not in NOT_SAVED},
             "state": state,
             "columns": self.representation_.describe(),
         }
         arrays |= {f"{LEARNED}{name}": array for name, array in learned.items()}
-        complete = {"model": "Chain", "version": __version__, "representation": about, "fuse": header}
+        complete = {"model": "Chain", "version": __version__, "representation": description, "fuse": header}
         model_file.write(path, complete, arrays)
 
 
@@ -222,8 +222,8 @@ def _from_parts(
     saved = header["representation"]
     kind = representation_named(saved["kind"])
     if representation is None:
-        known = kind().get_params(deep=False)
-        representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})
+        parameters = kind().get_params(deep=False)
+        representation = kind(**{name: value for name, value in saved["parameters"].items() if name in parameters})
     elif type(representation) is not kind:
         raise InputError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
     learned = {name.removeprefix(LEARNED): array for name, array in arrays.items() if name.startswith(LEARNED)}
