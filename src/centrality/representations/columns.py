@@ -25,7 +25,16 @@ from centrality._internal.model_file import Arrays
 from centrality._internal.text import number
 from centrality.analysis.report import about_wild_cells, wild_cells
 from centrality.network.scaling import Scaling
-from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_NUMBER, NO_UNIT, TWO_NUMBERS, TableError, is_text
+from centrality.tables.columns import (
+    BEYOND_ALL,
+    NEW_GAP,
+    NEW_VALUE,
+    NO_NUMBER,
+    NO_UNIT,
+    TWO_NUMBERS,
+    TableError,
+    is_text,
+)
 from centrality.tables.written_numbers import NumberFormat
 
 if TYPE_CHECKING:
@@ -120,6 +129,7 @@ def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
 
 
 JUMP = 20.0  # times the median of fitting: a column of numbers so much larger or smaller may be of another unit
+ENOUGH_TO_TELL = 20  # rows of which all lie beyond those of fitting
 FAR = 6.0  # deviations from the mean at which a cell unlike any in fitting is put
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
@@ -189,6 +199,13 @@ class LeftOut(ColumnEncoder):
         return f"left out: {self.why}"
 
 
+def beyond_all(x: NDArray[Any], ends: Sequence[float]) -> Mask:
+    """Return all cells that hold a number if they all lie on one side of the ends of fitting, else none."""
+    there = ~np.isnan(x)
+    outside = bool(ends) and there.sum() >= ENOUGH_TO_TELL and (np.nanmin(x) > ends[1] or np.nanmax(x) < ends[0])
+    return there if outside else np.zeros(len(x), dtype=bool)
+
+
 def texts_of(values: pa.ChunkedArray) -> pa.Array:
     """Return the values as text."""
     return values.cast(pa.string()).combine_chunks()
@@ -209,6 +226,7 @@ class Numbers(ColumnEncoder):
     center: float = 0.0
     weight: float = 0.0  # 0: all values were equal, and only gaps count
     far: float = FAR  # where a cell is put that cannot be read: no nearer than any number of fitting
+    ends: list[float] = field(default_factory=list)  # the least and the greatest number of fitting
     kind = "numbers"
     _present: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)  # until they are scaled
 
@@ -224,11 +242,19 @@ class Numbers(ColumnEncoder):
             return LeftOut(f"every value is {present[0]:g}")
         if cells := int(wild_cells(present[:, None])[0]):
             warn_caller(about_wild_cells(name, cells))
-        return cls(missing, writing, pa.types.is_time(values.type), center=float(present[0]), _present=present)
+        ends = [float(present.min()), float(present.max())]
+        clock = pa.types.is_time(values.type)
+        return cls(missing, writing, clock, center=float(present[0]), ends=ends, _present=present)
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where one is missing or cannot be read."""
         return _floats(name, values, self.writing)[0]
+
+    def is_whole(self, kind: pa.DataType) -> bool:
+        """Say whether the numbers were written as whole ones, without a unit: as identifiers are."""
+        if self.writing is None:
+            return bool(pa.types.is_integer(kind))
+        return not (self.writing.decimals or self.writing.before or self.writing.after)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         x, wrong = _floats(name, values, self.writing)
@@ -240,12 +266,14 @@ class Numbers(ColumnEncoder):
         if wrong.any():
             two = np.zeros(len(wrong), dtype=bool)
             two[wrong] = writing.two_readings(texts_of(values).filter(pa.array(wrong)))
-            faults = {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
+            faults |= {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
         if (writing.before or writing.after) and self.center and not absent.all():
             size = float(np.nanmedian(np.abs(x))) / abs(self.center)
             jumps = not 1 / JUMP < size < JUMP
             if jumps and (not is_text(values.type) or writing.without_unit(texts_of(values))):
                 faults[NO_UNIT] = ~absent  # fractions in a column of per cent, say
+        if NO_UNIT not in faults:
+            faults[BEYOND_ALL] = beyond_all(x, self.ends)
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
         return Cells(z[:, None], gaps, faults | {NEW_GAP: gaps})
