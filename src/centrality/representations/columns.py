@@ -27,6 +27,8 @@ from centrality.analysis.report import about_wild_cells, wild_cells
 from centrality.network.scaling import Scaling
 from centrality.tables.columns import (
     BEYOND_ALL,
+    CHANGED,
+    FILLED,
     NEW_GAP,
     NEW_VALUE,
     NO_NUMBER,
@@ -174,6 +176,10 @@ class ColumnEncoder:
         """Return the value that these numbers encode; None where it cannot be decoded."""
         return None
 
+    def gap_share(self) -> float:
+        """Return the share of the rows of fitting that had no value."""
+        return float(getattr(self, "missing", 0.0))
+
     def type(self) -> pa.DataType:
         """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
         return pa.string()
@@ -184,7 +190,35 @@ class LeftOut(ColumnEncoder):
     """Leaves out a column that carries no information."""
 
     why: str
+    value: str | None = None  # the one that all rows of fitting had
+    is_empty: bool = False  # no row of fitting had any
     kind = "left out"
+
+    @classmethod
+    def constant(cls, value: float | str) -> "LeftOut":
+        """Leave out a column of one value, which is kept to tell when it changes."""
+        return cls(f"every value is {value!r}" if isinstance(value, str) else f"every value is {value:g}", str(value))
+
+    @classmethod
+    def empty(cls) -> "LeftOut":
+        """Leave out a column without a value."""
+        return cls("every value is missing", is_empty=True)
+
+    def is_watched(self) -> bool:
+        """Say whether new values of the column may differ from what all of fitting were."""
+        return self.is_empty or self.value is not None
+
+    def changes(self, values: pa.ChunkedArray) -> dict[str, Mask]:
+        """Say which values are not what all of fitting were; numbers are compared as such, however they are written."""
+        there = mask_of(values.is_valid().combine_chunks())
+        if self.is_empty:
+            return {FILLED: there}
+        texts = texts_of(values)
+        same = mask_of(pc.equal(texts, self.value).fill_null(False))  # noqa: FBT003
+        number = NumberFormat().read(pa.array([self.value]))[0][0]
+        if not np.isnan(number):
+            same |= NumberFormat().read(texts)[0] == number
+        return {CHANGED: ~same}
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         return Cells(np.empty((len(values), 0)), np.zeros(len(values), dtype=bool), {})
@@ -236,10 +270,10 @@ class Numbers(ColumnEncoder):
         x, wrong = _floats(name, values, writing)
         present = x[~np.isnan(x)]
         if len(present) == 0:
-            return LeftOut("every value is missing")
+            return LeftOut.empty()
         missing = 1 - (len(present) + int(wrong.sum())) / len(x)
         if (present == present[0]).all() and missing == 0:
-            return LeftOut(f"every value is {present[0]:g}")
+            return LeftOut.constant(float(present[0]))
         if cells := int(wild_cells(present[:, None])[0]):
             warn_caller(about_wild_cells(name, cells))
         ends = [float(present.min()), float(present.max())]
@@ -374,7 +408,7 @@ class Categories(ColumnEncoder):
         counts = {v["values"]: v["counts"] for v in texts_of(values).fill_null(MISSING).value_counts().to_pylist()}
         if len(counts) == 1:
             only = next(iter(counts))
-            return LeftOut("every value is missing" if only == MISSING else f"every value is {only!r}")
+            return LeftOut.empty() if only == MISSING else LeftOut.constant(only)
         total, once = sum(counts.values()), [level for level, count in counts.items() if count == 1]
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
         other = OTHER
@@ -409,6 +443,9 @@ class Categories(ColumnEncoder):
         """Return a point in the direction of the rarest category, but farther off."""
         z = np.eye(len(self.levels))[self._rarest()] - np.array(self.shares)
         return np.asarray(FAR * z / np.linalg.norm(z))
+
+    def gap_share(self) -> float:
+        return self.shares[self.levels.index(MISSING)] if MISSING in self.levels else 0.0
 
     def _rarest(self) -> int:
         return self.levels.index(self.other) if self.rare else int(np.argmin(self.shares))

@@ -41,7 +41,7 @@ class Dates(ColumnEncoder):
         moments, faults = read_dates(values, format, zone)
         present = moments[~np.isnat(moments)]
         if not len(present):
-            return LeftOut("every value is missing")
+            return LeftOut.empty()
         local = _local(present, zone)
         with_hours = bool((local != local.astype("M8[D]")).any())
         missing = 1 - (len(present) + int(faults[NO_DATE].sum())) / len(moments)

@@ -20,6 +20,7 @@ from centrality.representations.base import ItemsLike, Representation, State, as
 from centrality.representations.columns import Categories, Cells, ColumnEncoder, LeftOut, Numbers, Words, scale_together
 from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
 from centrality.tables.columns import (
+    MORE_GAPS,
     MOST,
     NEW_GAP,
     READ_SO,
@@ -35,6 +36,7 @@ from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writin
 
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
+MOST_GAPS, TIMES_MORE = 0.5, 3.0  # a share of gaps above this, and so many times that of fitting, is said
 CHANCE = 3.0  # deviations by which fewer numbers than expected come again, in an identifier
 YEARS = 1700, 2200
 ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
@@ -245,7 +247,21 @@ class Table(Representation):
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         vectors, counts = self._joined(encoded, self._most_gaps)
+        for name, cells in encoded.items():
+            share, of_fitting = float(cells.gaps.mean()), self._encoders[name].gap_share()
+            if 0 < of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
+                counts[name] = counts.get(name, {}) | {MORE_GAPS: int(cells.gaps.sum())}
+        for name in self.watched():
+            encoder = self._encoders[name]
+            if name in table.column_names and isinstance(encoder, LeftOut):
+                changes = {fault: int(where.sum()) for fault, where in encoder.changes(table[name]).items()}
+                counts |= {name: changes} if any(changes.values()) else {}
         return vectors, CellIssues(table.num_rows, counts)
+
+    def watched(self) -> list[str]:
+        return [
+            name for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut) and encoder.is_watched()
+        ]
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
         table = as_arrow(X)
@@ -388,7 +404,7 @@ class Table(Representation):
             if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
                 return self._choose_code(name, values.cast(pa.string()))
         if pa.types.is_null(kind):
-            return LeftOut("every value is missing")
+            return LeftOut.empty()
         if pa.types.is_integer(kind) and are_days(values):
             return Dates.fit(name, values, WITHOUT_MARKS)
         if pa.types.is_integer(kind) and too_long_to_measure(values):  # as text: every digit counts
