@@ -33,6 +33,7 @@ from centrality.tables.text import (
     Dialect,
     TextSource,
     in_arrows_memory,
+    is_open,
     last_record_end,
     open_text,
     record_ends,
@@ -272,6 +273,10 @@ class CsvDialect(Dialect):
 
     def split(self, block: bytes) -> list[bytes]:
         return split_records(block, self.mark.encode())
+
+    def repaired(self, record: bytes) -> bytes:
+        is_whole = not is_open(record, self.mark.encode()) and _count_fields(record, self.mark) == len(self.names)
+        return record if is_whole else self.mark.encode() * (len(self.names) - 1)
 
     def extended_header(self, names: Sequence[str]) -> bytes:
         return header_line([*self.names, *names], self.mark)
