@@ -51,7 +51,7 @@ def test_the_most_negative_come_first_and_what_hardly_matters_is_no_reason():
     assert [[r.feature for r in row] for row in reasons] == [["a", "c"], [], []]
     assert reasons[0][0] == Reason("a", -0.5, 1.5, 1.0)
     assert len(reasons) == 3
-    assert reasons.short() == ["a -0.50; c -0.02", "", ""]
+    assert reasons.short() == ["a 1.5, typically 1 (-0.50); c 7, typically 3 (-0.02)", "", ""]
 
 
 def test_as_text_each_row_has_its_score_and_why():

@@ -70,7 +70,7 @@ def test_reasons_are_empty_where_there_is_no_score(folder, model, tmp_path):
 
 
 def test_by_default_such_a_row_stops_a_file_and_nothing_is_written(folder, model, tmp_path):
-    with pytest.raises(InputError, match="d.csv cannot be read"):
+    with pytest.raises(InputError, match=r"d\.csv cannot be read"):
         score(ScoringJob(model, [0.5]), folder / "d.csv", tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
 

@@ -273,7 +273,10 @@ def _score_batches(
                     if formats.FORMATS[kind].keeps_note
                     else None
                 )
-                sink = formats.make_sink(kind, file, scored.schema.with_metadata(note), stream=stream)
+                is_alike = isinstance(source, TextSource) and source.kind == kind
+                separator = source.dialect.separator if is_alike else None  # type: ignore[attr-defined]
+                schema = scored.schema.with_metadata(note)
+                sink = formats.make_sink(kind, file, schema, stream=stream, separator=separator)
             if writing is not None:
                 writing.result()  # at most one batch waits to be written: memory stays bounded
             writing = pool.submit(sink.write, scored)

@@ -66,6 +66,7 @@ class Dialect:
         self.name = name
         self.names: list[str] = []  # in the header; empty if there is none
         self.rows = 0  # parsed so far, for the row number in a message
+        self.rows_above = 0  # lines of the file, or rows of the sheet, above the first row
 
     def without_header(self, block: bytes) -> bytes:
         """Return a file's first block without its header, and remember the header."""
