@@ -101,7 +101,7 @@ BY_HAND = (
                 f"src/centrality/{module}.py"
                 for module in ("network/calibration", "analysis/conformal", "torch/networks")
             ),
-            *(f"src/centrality/fuse/{module}.py" for module in ("comparisons", "schemes")),
+            *(f"src/centrality/fuse/{module}.py" for module in ("comparisons", "paper")),
         ),
     ),
     Figure("make fuzz", ("fuzz",), ("tests/fuzz/*.py", *TABLES, *COLUMNS, "src/centrality/apps/service/*.py")),

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from centrality import FUSE, load
-from centrality.model.finish import Reservoir
+from centrality.model.reservoir import Reservoir
 from centrality.network.folds import LEARNED_BY_ALL
 from tests.conftest import quick
 from tests.present import present

@@ -122,3 +122,15 @@ def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return mean and standard deviation of each column, or of the numbers of one."""
     scaled, unit = in_units(X)
     return scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit
+
+
+def safe_divide(a: NDArray[np.float64], b: NDArray[np.float64], default: float = 0.0) -> NDArray[np.float64]:
+    """Return a / b, and the default where b is not above 0."""
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
+
+
+def subsample_evenly(X: Any, limit: int) -> Any:
+    """Return at most `limit` rows, evenly spaced, the first and the last among them."""
+    n = X.shape[0]
+    return X if n <= limit else X[np.linspace(0, n - 1, limit).astype(np.intp)]

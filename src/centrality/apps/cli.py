@@ -37,7 +37,10 @@ log = logging.getLogger("centrality")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
+    """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours.
+
+    A command that was asked to fail on what it finds sets its own `exit_status`.
+    """
     if open_closed_streams():
         return _failed(WRONG, "centrality: stdout is closed: there is no place for results.", with_traceback=False)
     escape_unencodable()
@@ -85,7 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
             said = "there is not enough memory: free some, or raise the limit (ulimit -v)."
             return _failed(WRONG, f"centrality: {said}", with_traceback=arguments.traceback)
         return _failed(BUG, REPORT, with_traceback=True)
-    return 0
+    return int(getattr(arguments, "exit_status", 0))
 
 
 def as_json(value: Any) -> Any:

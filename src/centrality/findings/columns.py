@@ -104,7 +104,8 @@ class Column:
         if self._date_format is not None:
             return _days(read_texts(self._level_texts(), self._date_format)[0])
         writing, _ = learn_writing(self._level_texts())
-        return None if writing is None else writing.read(self._level_texts())[0]
+        found = None if writing is None else writing.read(self._level_texts())[0]
+        return None if found is None or len(np.unique(found[np.isfinite(found)])) < 2 else found
 
     @cached_property
     def numbers(self) -> Floats | None:
@@ -118,6 +119,13 @@ class Column:
             return False
         present = self.level_numbers[np.isfinite(self.level_numbers)]
         return bool((present == np.round(present)).all())
+
+    @cached_property
+    def names_rows(self) -> bool:
+        """Say whether it looks like an identifier: whole numbers or single words, each in one row."""
+        if len(self.levels) < len(self.codes) or self.is_date:
+            return False
+        return self.is_whole if self.level_numbers is not None else not any(" " in text for text in self.texts)
 
     @cached_property
     def varies(self) -> bool:

@@ -83,7 +83,7 @@ def how_odd(severity: float) -> str:
     """
     if severity < 2:
         return ""
-    if severity > MOST_SAID:
+    if severity >= MOST_SAID:
         return f"odder than one in {MOST_SAID:,} ordinary rows"
     return f"as odd as one in {_two_digits(severity):,} ordinary rows"
 
@@ -159,12 +159,12 @@ class Findings:
         marked = tables.with_columns(self.data.take(rows), new)
         return marked.select([*new, *(name for name in marked.column_names if name not in new)])
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+    def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "") -> str:
         """Return the report as one page that needs nothing from outside; with a path, write it there, too."""
         from centrality._internal.files import write_atomically
         from centrality.findings.page import page_of
 
-        page = page_of(self)
+        page = page_of(self, title)
         if path is not None:
             with write_atomically(path) as beside:
                 beside.write_text(page, encoding="utf-8")
@@ -196,14 +196,13 @@ def lines_of(finding: Finding, data: pa.Table) -> list[str]:
     if finding.advice:
         below.append(f"→ {finding.advice}")
     return [
-        f"{count:>12}  {_capital(finding.sentence, finding.columns)}",
+        f"{count:>12}  {finding.sentence}",
         *(f"{'':14}{line}" for line in below if line),
     ]
 
 
-def _capital(text: str, names: tuple[str, ...] = ()) -> str:
-    """Begin a sentence with a capital letter, unless it begins with the name of a column."""
-    return text if text.startswith(names or "\0") else text[:1].upper() + text[1:]
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def example_words(finding: Finding, data: pa.Table) -> str:

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from centrality.findings.columns import Column, Floats
+from centrality.findings.columns import Codes, Column, Floats
 from centrality.findings.tails import far_out
 
 WIDEST = 4.0  # deviations at which predictors are cut off: a wild cell should not predict others
+KIND = 20  # rows of a kind from which on its spread can be told
+NARROWEST = 0.5  # spread of a kind, in units of the column's: nearly equal numbers would make any other one odd
+TELLING = 0.05  # the least share of a column's variance that lies between the kinds
+EXCEPTIONS = 0.002  # of the rows: where more are far from their kind, kinds are no single groups
 FEW_LEVELS = 20  # of a category whose levels predict
 MOST_FEATURES = 400
 RIDGE = 3.0  # rows by which a coefficient is drawn to 0: a level of one row says little
@@ -73,7 +77,9 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
     measures = [
         measure
         for place, column in enumerate(columns)
-        if column.numbers is not None and (measure := Measure.of(place, column.numbers)) is not None
+        if column.numbers is not None
+        and not column.names_rows
+        and (measure := Measure.of(place, column.numbers)) is not None
     ]
     if not measures:
         return []
@@ -92,8 +98,41 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
         off = np.abs(measure.z - expected)
         given = np.log(far_out(np.where(off < measure.step, 0.0, off)))
         severity = np.exp(trust * given + (1 - trust) * alone)
+        severity = np.fmax(severity, _within_kinds(measure, columns))
         found.append(Prediction(measure, expected, trust, np.where(there, severity, 1.0)))
     return found
+
+
+def _within_kinds(measure: Measure, columns: Sequence[Column]) -> Floats:
+    """Return one in how many numbers is as far from those of the row's kind, by the category that says most.
+
+    A linear model has one spread for all rows: a house of 1893 with a heat pump is no surprise to it, although all
+    others with one were built within fifteen years. Severity is shared among the categories that are tried.
+    """
+    there = ~np.isnan(measure.z)
+    z = np.clip(np.where(there, measure.z, 0.0), -WIDEST, WIDEST)
+    telling = [column for column in columns if column.varies and len(column.levels) <= FEW_LEVELS]
+    telling = [column for column in telling if _explained(z[there], column.codes[there]) >= TELLING]
+    most = np.ones(len(z))
+    for column in telling:
+        off = np.full(len(z), np.nan)
+        for level in range(len(column.levels)):
+            rows = np.flatnonzero((column.codes == level) & there)
+            if len(rows) >= KIND:
+                from_middle = np.abs(measure.z[rows] - np.median(measure.z[rows]))
+                spread = max(float(np.quantile(from_middle, 0.75)), measure.step, NARROWEST)
+                off[rows] = from_middle / spread
+        severity = far_out(off) / len(telling)
+        if (severity[there] > len(z)).mean() <= EXCEPTIONS:
+            most = np.fmax(most, severity)
+    return most
+
+
+def _explained(z: Floats, codes: Codes) -> float:
+    """Return the share of the variance that lies between the levels of a category."""
+    counts = np.maximum(np.bincount(codes), 1)
+    means = np.bincount(codes, z) / counts
+    return float(np.var(means[codes])) / max(float(np.var(z)), 1e-12)
 
 
 def _features(columns: Sequence[Column], measures: Sequence[Measure]) -> tuple[Floats, np.ndarray]:

@@ -14,7 +14,7 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
-from centrality.findings.finding import Finding, Findings, as_kind_of
+from centrality.findings.finding import MOST_SAID, Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
 from centrality.findings.verdict import verdict_of
@@ -148,7 +148,7 @@ def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
     doubts = np.zeros((sheet.data.num_rows, sheet.data.num_columns))
     places = {name: place for place, name in enumerate(sheet.data.column_names)}
     for column, severity in zip(sheet.columns, sheet.doubts.T, strict=True):
-        doubts[:, places[column.name]] = np.where(severity > 1.0 + 1e-9, severity, 0.0)
+        doubts[:, places[column.name]] = np.where(severity > 1.0 + 1e-9, np.minimum(severity, MOST_SAID), 0.0)
     for finding in found:
         for name in finding.columns:
             if name in places and finding.kind != "odd group":

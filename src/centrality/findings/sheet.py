@@ -11,7 +11,7 @@ import pyarrow as pa
 from centrality.analysis.drift import Change
 from centrality.findings.cells import Tie, by_rest, cell_doubts, ties_between
 from centrality.findings.columns import Codes, Column, Floats
-from centrality.findings.finding import EXAMPLES, Finding
+from centrality.findings.finding import EXAMPLES, MOST_SAID, Finding
 from centrality.findings.numbers import Prediction, predictions
 from centrality.findings.tails import far_out
 from centrality.model.interface import CentralityModel
@@ -21,7 +21,6 @@ from centrality.selection.copies import Copies, copies
 ODDEST = 0.02  # the share of the rows whose reasons are looked at
 FEWEST_ODD = 20
 NO_ROWS = np.empty(0, dtype=np.intp)
-MOST_SEVERE = 1e9  # beyond, an extrapolated tail says no more than "never"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ class Sheet:
             reason,
             tuple(columns),
             np.asarray(rows, dtype=np.intp),
-            float(np.clip(severity, 1.0, MOST_SEVERE)),
+            float(np.clip(severity, 1.0, MOST_SAID)),
             tuple(int(row) for row in rows[places]),
             self.typical if len(rows) else None,
             advice,
@@ -126,7 +125,7 @@ class Sheet:
 
     def one_in(self, rows: Codes) -> float:
         """Return one in how many rows of the sheet these are."""
-        return self.data.num_rows / max(len(rows), 1)
+        return float(self.data.num_rows / max(len(rows), 1))
 
     @cached_property
     def reader(self) -> RowReader:

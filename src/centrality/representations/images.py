@@ -203,6 +203,7 @@ def _vectors(output: Any) -> "torch.Tensor":  # (n, d)
 
 
 CORRUPT = ("refuse", "skip")
+VISIBLE = 3  # of 255: a picture whose colours differ by less shows nothing, whatever an encoder makes of it
 GRADIENTS = "gradients"  # needs no pretrained weights
 
 
@@ -310,9 +311,10 @@ class Images(Embedding):
                     pictures.append(decode(content))
                     keys[i] = key
         if pictures:
-            for (i, key), vector in zip(keys.items(), self._encoder(pictures), strict=True):
-                vectors[i] = vector
-                cache.put(key, vector)
+            for (i, key), picture, vector in zip(keys.items(), pictures, self._encoder(pictures), strict=True):
+                is_blank = all(high - low < VISIBLE for low, high in picture.getextrema())
+                vectors[i] = np.zeros_like(vector) if is_blank else vector
+                cache.put(key, vectors[i])
         return vectors
 
     def warm_up(self) -> None:

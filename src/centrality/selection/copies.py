@@ -20,7 +20,7 @@ from centrality.network.scaling import Scaling
 from centrality.representations import Table
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import as_arrow, is_frame
-from centrality.representations.dates import read_dates
+from centrality.representations.dates import read_dates, zone_of
 from centrality.representations.images import CORRUPT, SkippedImages, content_of, decode
 from centrality.representations.table import BEYOND_DOUBLES, names_rows
 from centrality.selection.coincidence import expected_by_chance
@@ -82,7 +82,7 @@ def _moments_as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     if pa.types.is_time(column.type) or pa.types.is_duration(column.type):
         return column
-    moments, _ = read_dates(column, format)
+    moments, _ = read_dates(column, format, zone_of(column, format))
     seconds = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
     return pa.chunked_array([pa.array(seconds, from_pandas=True)])
 

@@ -35,11 +35,14 @@ ENOUGH_ROWS = 10_000  # after so many rows, a column that fails stops the job wi
 NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
 NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
 NEW_KIND = "is a context of which no such kind was seen in fitting"  # of the columns that are given, together
+TWO_NUMBERS = "could be two numbers: its point or comma was no mark between thousands in fitting"
+NO_UNIT = "has no unit, and is of another size than with one in fitting"
 NO_ZONE, OWN_ZONE = "has no time zone, unlike in fitting", "has a time zone, unlike in fitting"
 OTHER_ZONE = "is of another time zone than in fitting"
 # What becomes of a cell that is read all the same; any other counts against its row.
 READ_SO = {
     NEW_KIND: "the row is measured by what all kinds have in common",
+    NO_UNIT: "it is read in the unit of fitting all the same",
     NO_ZONE: "it is read as local time in the zone of fitting",
     OWN_ZONE: "it is read as local time, without its zone",
     OTHER_ZONE: "it is converted to that of fitting",

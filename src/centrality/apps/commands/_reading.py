@@ -154,7 +154,7 @@ def rows_above(data: str) -> int | None:
     from centrality.tables import kind_of, open_rows
     from centrality.tables.formats import is_text_file
 
-    if data == "-" or not is_text_file(data) and not data.endswith(".xlsx") or kind_of(data) not in SHEETS:
+    if data == "-" or (not is_text_file(data) and not data.endswith(".xlsx")) or kind_of(data) not in SHEETS:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # whoever has read the rows has been told

@@ -12,6 +12,7 @@ from centrality.findings.sheet import Sheet
 FEWEST = 3  # rows that hold it: one or two may be mistakes
 TOGETHER = 3  # placeholders at one end: -1, -8 and -9
 FAR = 1000.0  # the least severity
+ZEROS = 0.2  # the share of the rows from which on 0 means that there is none of it
 SPIKE = 10.0  # times as many rows as hold any other value, in a column of very many values
 MANY = 50
 
@@ -24,7 +25,9 @@ def find(sheet: Sheet) -> Iterator[Finding]:
 
 
 def _numbers(sheet: Sheet, column: Column, values: Floats) -> Iterator[Finding]:
-    for place, severity in _far_levels(values, column.counts) | _spikes(values, column.counts):
+    for place, severity in sorted(_far_levels(values, column.counts) | _spikes(values, column.counts)):
+        if values[place] == 0 and column.counts[place] > ZEROS * len(column.codes):
+            continue
         rows = np.flatnonzero(column.codes == place)
         others = values[np.isfinite(values) & (values != values[place])]
         nearest = others[np.abs(others - values[place]).argmin()]

@@ -1,17 +1,20 @@
 """How columns were read: with a doubt, not at all, cells that could not be read, numbers written in several ways."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
-from centrality.findings.columns import DIGITS, Column
+from centrality.findings.columns import Column
 from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
 
 MINOR = 0.5  # of the cells: rarer ways of writing are named
 OWN_WAY = 0.001  # a way of writing that fewer cells have is a slip, not a way
-FRACTION = "."
+QUANTITY = re.compile(r"^\s*[^\w\s<>]?\s*[-+]?\d[\d.,']*\s*[^\d<>]{0,20}$")  # an amount, with its unit before or after
+PLAIN = re.compile(r"[-+]?\d[\d.,']*")
+ENOUGH = 0.95  # of the cells
 
 
 def find(sheet: Sheet) -> Iterator[Finding]:
@@ -61,19 +64,21 @@ def _unreadable(sheet: Sheet, column: Column) -> Iterator[Finding]:
 
 def _formats(sheet: Sheet, column: Column) -> Iterator[Finding]:
     """Find numbers that are written in several ways: with and without a unit, with different ones."""
-    if not column.is_text or column.numbers is None or column.is_date:
+    if not column.is_text or column.is_date:
         return
-    ways = [" ".join(DIGITS.sub("", text).replace(FRACTION, "").replace(",", "").split()) for text in column.texts]
+    there = np.array([bool(QUANTITY.match(text)) for text in column.texts])
+    if not there.any() or there[column.codes[~column.gaps]].mean() < ENOUGH:
+        return
+    ways = np.array([" ".join(PLAIN.sub("", text).split()) for text in column.texts], dtype=object)
     counts: Counter[str] = Counter()
-    for way, count, value in zip(ways, column.counts, np.asarray(column.level_numbers), strict=True):
-        if not np.isnan(value):
-            counts[way.lstrip("-")] += int(count)
+    for way, count, is_number in zip(ways, column.counts, there, strict=True):
+        if is_number:
+            counts[way] += int(count)
     common = [(way, count) for way, count in counts.most_common() if count >= OWN_WAY * len(column.codes)]
     if len(common) < 2:
         return
     usual = common[0][0]
-    minor = {way for way, _ in common[1:]}
-    rows = np.flatnonzero(np.array([way.lstrip("-") in minor for way in ways])[column.codes] & ~column.gaps)
+    rows = np.flatnonzero((there & (ways != usual))[column.codes])
     named = ", ".join(f"{way!r} in {count:,}" if way else f"nothing in {count:,}" for way, count in common[:4])
     yield sheet.finding(
         "format",

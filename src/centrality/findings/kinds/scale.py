@@ -17,7 +17,7 @@ UNITS = {2.54: "inches and centimetres", 3.281: "feet and metres", 1.609: "miles
          60.0: "minutes and hours", 24.0: "hours and days", 7.0: "days and weeks"}  # fmt: skip
 SAME_UNIT = 3  # rows from which on another unit is named
 USUAL = 0.9  # the share of a column's numbers that are as near to what is expected as a corrected one must be
-COMMON = 0.01  # of the rows: a value that so many hold is no slip
+COMMON = 5  # rows far off that hold the same value: more are no slips
 NEGATIVE = 0.02  # the most rows with a minus by mistake
 
 
@@ -47,9 +47,8 @@ def _far_rows(sheet: Sheet) -> dict[int, Codes]:
     found = {}
     for k, place in enumerate(places):
         column = sheet.columns[place]
-        single = column.counts[column.codes] < max(5, COMMON * len(doubts))
-        worst = doubts[:, k] >= np.maximum(doubts.max(1), doubts.size / CHANCE)
-        far = np.flatnonzero(worst & single)
+        far = np.flatnonzero(doubts[:, k] >= np.maximum(doubts.max(1), doubts.size / CHANCE))
+        far = far[np.bincount(column.codes[far], minlength=len(column.levels))[column.codes[far]] <= COMMON]
         found[place] = far[np.argsort(-doubts[far, k], kind="stable")]
     return found
 

@@ -11,6 +11,7 @@ from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
 
 RARER = 10  # times as rare as the word it is like
+MEANT = frozenset("<>=+%$€£#*@&")  # marks that say something: <=50K and >50K differ
 SHORTEST = 5  # letters: of two shorter words, one is hardly a mistake for the other
 MOST_LEVELS = 20_000
 
@@ -36,7 +37,8 @@ def plain(text: str) -> str:
     ('sao paulo', 'sao paulo')
     """
     letters = unicodedata.normalize("NFKD", text.casefold())
-    return " ".join("".join(c if c.isalnum() else " " for c in letters if not unicodedata.combining(c)).split())
+    letters = "".join(c if c.isalnum() or c in MEANT else " " for c in letters if not unicodedata.combining(c))
+    return " ".join(letters.split())
 
 
 def _variants(column: Column) -> dict[int, int]:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from html import unescape
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
 
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>|&(?:lt|gt|amp|quot|nbsp|[a-z]{2,8}|#x?[0-9a-f]{2,6});")
+TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)")
 MOST = 0.2  # the share of the rows up to which something is a fault, not the way of the column
 LEAST_HITS = 3  # words of a language
 WORDS = {
@@ -68,13 +70,9 @@ def _some(
 
 
 def _example(column: Column, marked: np.ndarray) -> str:
-    """Quote the markup that is most common."""
-    counts = Counter(
-        match[0].split()[0].rstrip(">")
-        for code in column.codes[marked]
-        for match in MARKUP.finditer(column.texts[code])
-    )
-    return f"such as {', '.join(mark for mark, _ in counts.most_common(3))}" if counts else ""
+    """Quote the tags that are most common, in how many texts."""
+    counts = Counter(tag for code in column.codes[marked] for tag in set(TAG.findall(unescape(column.texts[code]))))
+    return f"such as {', '.join(f'<{tag}> in {times:,}' for tag, times in counts.most_common(3))}" if counts else ""
 
 
 def _languages(sheet: Sheet, column: Column) -> Iterator[Finding]:
