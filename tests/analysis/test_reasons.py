@@ -100,7 +100,7 @@ def test_scores_come_with_reasons_when_asked(made, capsys):
         written = list(csv.DictReader(file))
     assert list(written[0])[-4:] == ["centrality_t0", "centrality_t100", "reasons_t0", "reasons_t100"]
     assert [row["reasons_t100"] for row in written] == model.reasons(rows, 1).short()
-    assert written[-1]["reasons_t0"].startswith("weight, kg -0.")
+    assert written[-1]["reasons_t0"].startswith("weight, kg 250, typically")
     assert main([*ask, "-o", str(folder / "s.parquet")]) == 0
     assert tables.read(folder / "s.parquet")["reasons_t0"].to_pylist() == [row["reasons_t0"] for row in written]
     capsys.readouterr()

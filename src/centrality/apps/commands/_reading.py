@@ -153,13 +153,14 @@ def rows_above(data: str) -> int | None:
 
     from centrality.tables import kind_of, open_rows
     from centrality.tables.formats import is_text_file
+    from centrality.tables.text import TextSource
 
-    if data == "-" or (not is_text_file(data) and not data.endswith(".xlsx")) or kind_of(data) not in SHEETS:
+    if data == "-" or not (is_text_file(data) or data.endswith(".xlsx")) or kind_of(data) not in SHEETS:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # whoever has read the rows has been told
         with open_rows(data) as source:
-            return getattr(source, "dialect").rows_above  # noqa: B009  (that of text)
+            return source.dialect.rows_above if isinstance(source, TextSource) else None
 
 
 def counting_line(result: Mapping[str, Any], rows: Sequence[int]) -> list[str]:
