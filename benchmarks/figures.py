@@ -59,7 +59,7 @@ ROUTINE = (
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
     _measured("pick", *SELECTING, *SAME_SCORES, *COLUMNS, results=("pick_*",)),
-    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time", "copies_neighbours")),
+    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_*")),
     _measured("labels", "benchmarks/pick.py", *SELECTING, *SAME_SCORES, *COLUMNS),
     _measured(
         "findings",

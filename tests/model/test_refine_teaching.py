@@ -212,7 +212,9 @@ def test_a_group_apart_that_people_call_fine_is_calibrated_on_again():
     assert len(present(apart.fitted_.inliers).units) == 485
     wiser = apart.learn_marks(rows, [None] * 485 + ["fine"] * 15)
     assert len(present(wiser.fitted_.inliers).units) == 500
-    assert np.median(wiser.p_values(rng.normal(size=(50, 3)) + 30)) > 0.01 > np.median(apart.p_values(rows[485:] + 0.01))
+    assert (
+        np.median(wiser.p_values(rng.normal(size=(50, 3)) + 30)) > 0.01 > np.median(apart.p_values(rows[485:] + 0.01))
+    )
 
 
 def test_with_rows_that_are_not_those_of_the_fit_p_values_wait_for_calibration_rows(model):

@@ -169,3 +169,25 @@ def test_a_date_of_text_with_an_offset_is_shown_with_one():
     rows = pa.table({"when": SAME_INSTANTS["as text of UTC"].tolist(), "x": np.arange(200) % 7})
     table = Table().fit(rows)
     assert table.typical(table.transform(rows)[0])[0] == "2024-01-01T07:00:00+0000"
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_placeholder_of_9999_does_not_blind_its_column(stored):
+    days = pd.Series(pd.date_range("2024-01-01", periods=1000, freq="8h")).astype("datetime64[s]")
+    with_one = days.copy()
+    with_one[500] = pd.Timestamp("9999-12-31") if stored else pd.Timestamp("2200-12-31")
+    x = np.arange(1000) % 7
+    odd = pd.DataFrame({"when": pd.to_datetime(["1900-01-01", "2034-06-01"]).astype("datetime64[s]"), "x": [1, 1]})
+    write = (lambda dates: dates) if stored else (lambda dates: dates.dt.strftime("%Y-%m-%d %H:%M"))
+    found = [
+        Table().fit(pd.DataFrame({"when": write(dates), "x": x})).transform(odd.assign(when=write(odd["when"])))
+        for dates in (days, with_one)
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=0.01, atol=0.01)
+    assert (np.abs(found[1]).max(1) > 6).all()
+
+
+def test_dates_of_two_periods_are_all_within_reach():
+    days = pd.Series(pd.date_range("2024-01-01", periods=500).append(pd.date_range("2200-01-01", periods=500)))
+    encoder = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
+    assert encoder.deviations[0] == pytest.approx(days.dt.year.std(ddof=0))

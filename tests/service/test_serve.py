@@ -138,6 +138,8 @@ def test_counts_are_those_of_the_requests(server):
         ('{"rows": [[1, 2, 3]], "t": []}', JSON, "", 422, "t must lie between"),
         ('{"rows": [[1, 2, 3]], "p": 1}', JSON, "", 422, "Unknown: 'p'. A request has rows, t, p_values, explain"),
         ('{"rows": [[1, 2, 3]]}', JSON, "?t=a", 422, "t must lie between"),
+        ('{"rows": [[1, 2, 3]]}', JSON, "?t=0&t=1", 422, "t comes twice in the query"),
+        ('{"rows": [[1, 2, 3]], "t": [0, -0.0]}', JSON, "", 422, "Every t must differ from the others"),
         ('{"rows": [[1, 2, 3]]}', JSON, "?q=1", 422, "Unknown: 'q'"),
         ('{"rows": [[1, 2, 3]], "p_values": 1}', JSON, "", 422, "p_values must be true or false, got 1"),
         ('{"rows": [[1, 2, 3]], "t": [0, 1], "explain": true}', JSON, "", 422, "explain wants one t, got 2"),

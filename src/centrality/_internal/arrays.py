@@ -127,7 +127,7 @@ def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
 def safe_divide(a: NDArray[np.float64], b: NDArray[np.float64], default: float = 0.0) -> NDArray[np.float64]:
     """Return a / b, and the default where b is not above 0."""
     shape = np.broadcast_shapes(np.shape(a), np.shape(b))
-    return np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape))
+    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
 
 
 def subsample_evenly(X: Any, limit: int) -> Any:

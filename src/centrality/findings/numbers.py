@@ -133,7 +133,7 @@ def _explained(z: Floats, codes: Codes) -> float:
     """Return the share of the variance that lies between the levels of a category."""
     counts = np.maximum(np.bincount(codes), 1)
     means = np.bincount(codes, z) / counts
-    return float(np.var(means[codes]) / max(np.var(z), 1e-12))
+    return float(np.var(means[codes])) / max(float(np.var(z)), 1e-12)
 
 
 def _features(columns: Sequence[Column], measures: Sequence[Measure]) -> tuple[Floats, np.ndarray]:

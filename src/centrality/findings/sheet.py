@@ -134,7 +134,7 @@ class Sheet:
 
     def one_in(self, rows: Codes) -> float:
         """Return one in how many rows of the sheet these are."""
-        return self.data.num_rows / max(len(rows), 1)
+        return float(self.data.num_rows / max(len(rows), 1))
 
     @cached_property
     def reader(self) -> RowReader:

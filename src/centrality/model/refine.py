@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
+from centrality._internal.text import none_if_missing
 from centrality.analysis.conformal import CalibrationRows, subsample_evenly
 from centrality.analysis.drift import TrainingScores
 from centrality.model.fitted import FittedModel, map_valid_rows
@@ -142,7 +143,7 @@ def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArr
     """Return the numbers of the marked rows that have a vector, and which of them are marked as outliers."""
     if isinstance(marks, str) or not isinstance(marks, Iterable):
         raise InputError(f"marks must be a list of {', '.join(map(repr, MARKS))} or None for each row, got {marks!r}.")
-    marks = [None if mark != mark else mark for mark in marks]  # NaN is how frames write None
+    marks = [none_if_missing(mark) for mark in marks]
     if len(marks) != vectors.shape[0]:
         raise InputError(
             f"marks must say something, or None, of each of the {vectors.shape[0]} rows, got {len(marks)}."

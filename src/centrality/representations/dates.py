@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from centrality.network.scaling import KNEE, median_and_spread
 from centrality.representations._date_texts import Moments, parsed, read_texts
 from centrality.representations.columns import FAR, Cells, ColumnEncoder, LeftOut, Mask
 from centrality.tables.columns import NEW_GAP, NO_DATE, NO_ZONE, OTHER_ZONE, OWN_ZONE, TableError, is_text
@@ -35,15 +36,16 @@ class Dates(ColumnEncoder):
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray, format: str | None) -> "Dates | LeftOut":
-        zone = "UTC" if "%z" in (format or "") else getattr(values.type, "tz", None)
-        moments, _ = read_dates(values, format, zone)
+        zone = zone_of(values, format)
+        moments, faults = read_dates(values, format, zone)
         present = moments[~np.isnat(moments)]
         if not len(present):
             return LeftOut("every value is missing")
         local = _local(present, zone)
         with_hours = bool((local != local.astype("M8[D]")).any())
-        encoder = cls(format, zone, with_hours, [], [], 1 - len(present) / len(moments))
-        features = encoder._features(present)
+        missing = 1 - (len(present) + int(faults[NO_DATE].sum())) / len(moments)
+        encoder = cls(format, zone, with_hours, [], [], missing)
+        features = encoder._features(present[_within_reach(present)])
         encoder.means, encoder.deviations = features.mean(0).tolist(), features.std(0).tolist()
         return encoder
 
@@ -130,12 +132,26 @@ class Dates(ColumnEncoder):
         return np.column_stack(columns)
 
 
+def _within_reach(moments: Moments) -> Mask:
+    """Say which dates set the column's scale: those no farther off than numbers may be before they are bent."""
+    seconds = moments.astype(np.int64)[:, None] / 1e6
+    [(median, spread)] = median_and_spread([(slice(0, 1), seconds)], lambda: np.zeros(1))
+    return (
+        np.asarray((np.abs(seconds - median) <= KNEE * spread)[:, 0]) if spread.all() else np.ones(len(moments), bool)
+    )
+
+
 def _local(moments: Moments, zone: str | None) -> Moments:
     """Return the moments as clocks in this zone show them; None: as they are."""
     if zone is None:
         return moments
     there = pa.array(moments, pa.timestamp("us")).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", zone))
     return np.asarray(pc.local_timestamp(there).to_numpy(zero_copy_only=False), dtype="M8[us]")
+
+
+def zone_of(values: pa.ChunkedArray, format: str | None) -> str | None:
+    """Return the zone of a column of dates: UTC for texts with an offset, which name no place; None if it has none."""
+    return "UTC" if "%z" in (format or "") else getattr(values.type, "tz", None)
 
 
 def read_dates(values: pa.ChunkedArray, format: str | None, zone: str | None) -> tuple[Moments, dict[str, Mask]]:

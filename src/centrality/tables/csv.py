@@ -38,6 +38,7 @@ from centrality.tables.text import (
     record_ends,
     split_records,
 )
+from centrality.tables.written_numbers import DIGITS_E_DIGITS
 
 FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
 
@@ -228,7 +229,7 @@ class CsvDialect(Dialect):
                 stacklevel=2,
             )
         self.kind, self.mark, self.separator = kind, mark, mark.encode()
-        self._padded: set[str] = set()  # columns known to have whole numbers with leading zeros
+        self._padded: set[str] = set()  # columns known to have whole numbers with leading zeros, or codes
 
     def without_header(self, block: bytes) -> bytes:
         said = SEPARATOR_SAID.match(block)
@@ -289,6 +290,8 @@ class CsvDialect(Dialect):
         table = self._parsed(block, self._text(self._padded))
         if any(pa.types.is_integer(field.type) for field in table.schema):
             table = self._with_padded_as_text(table, block)
+        if any(pa.types.is_floating(field.type) for field in table.schema):
+            table = self._with_codes_as_text(table, block)
         for place, field in enumerate(table.schema):
             if pa.types.is_null(field.type):
                 table = table.set_column(place, field.name, pa.nulls(table.num_rows, pa.string()))
@@ -307,6 +310,20 @@ class CsvDialect(Dialect):
             padded = self._note_padded(block, table)
             texts = self._parsed(block, self._text(padded), only=padded) if padded else table
             for name in padded:
+                table = table.set_column(table.schema.get_field_index(name), name, texts[name])
+        return table
+
+    def _with_codes_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
+        """Return the table with columns as text of which most fields are digits, E and digits, and remember these."""
+        from pyarrow import compute
+
+        if not count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")):
+            return table
+        floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+        texts = self._parsed(block, self._text(floats), only=floats)
+        for name in floats:
+            if (compute.mean(compute.match_substring_regex(texts[name], DIGITS_E_DIGITS)).as_py() or 0) > 1 / 2:
+                self._padded.add(name)
                 table = table.set_column(table.schema.get_field_index(name), name, texts[name])
         return table
 
@@ -358,10 +375,15 @@ def count_leading_zeros(block: bytes, separator: str) -> int:
 
     Such a field inside a quoted text is counted too.
     """
+    return count_fields(block, separator, LEADING_ZERO[1:])
+
+
+def count_fields(block: bytes, separator: str, pattern: str) -> int:
+    """Count the fields that begin with this pattern."""
     from pyarrow import compute
 
     begins = rf'(?:^|[{separator}\r\n"])'
-    return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + LEADING_ZERO[1:])[0].as_py())
+    return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + pattern)[0].as_py())
 
 
 def _count_padded(table: pa.Table) -> int:

@@ -216,6 +216,7 @@ LOOKED_AT = 1000  # cells that are checked first: most columns of text fail here
 LEARNED_FROM = 20_000  # cells, and those besides that are then found to be written otherwise
 MOST_DECIMALS = 400  # no float has more
 CODE_LENGTH = 5  # digits alone, at least so many and equally many in all cells: a postcode, an account
+DIGITS_E_DIGITS = r"^[0-9]+[eE][0-9]+$"  # 12E5: a code, or a number
 MAGNITUDES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9,
               "mrd": 1e9, "billion": 1e9}  # fmt: skip
 TYPOS = 0.001  # a share of digits with a zero in front that does not make a column one of codes
@@ -375,8 +376,13 @@ def _learn(texts: pa.Array, usual: str) -> tuple[NumberFormat | None, str]:
 
 
 def _are_codes(texts: pa.Array, gaps: int) -> bool:
-    """Say whether the texts are codes, not amounts: some have zeros in front, or all are digits of one length."""
+    """Say whether the texts are codes, not amounts: some have zeros in front, or all are digits of one length.
+
+    Or most are digits, E, digits: programs and spreadsheets write an exponent with its sign, or after a decimal mark.
+    """
     if (pc.mean(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py() or 0) > TYPOS:
+        return True
+    if (pc.mean(pc.match_substring_regex(texts, DIGITS_E_DIGITS)).as_py() or 0) > 1 / 2:
         return True
     lengths = pc.min_max(pc.utf8_length(texts)).as_py()
     same = lengths["min"] == lengths["max"] >= CODE_LENGTH and not gaps

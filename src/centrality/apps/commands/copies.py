@@ -26,6 +26,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="text:COL or images:COL compares the texts or images of one column (default: all cells; a folder of "
         "images by what they look like)",
     )
+    command.add_argument("--corrupt", default="refuse", help="images that cannot be read: refuse (default) or skip")
     command.add_argument("--top", type=count, default=20, metavar="N", help="groups to show (default: 20)")
     rows_output(command, "the copies, group by group,")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of very many rows (default: 0)")
@@ -46,13 +47,22 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.columns is not None:
         table = tables.select(table, column_names(arguments.columns))
     compared = tables.select(table, [column])[column].to_pylist() if kind else table
-    found = copies(compared, random_state=arguments.random_state, progress=shows_progress(arguments))
+    found = copies(
+        compared,
+        corrupt=arguments.corrupt,
+        random_state=arguments.random_state,
+        progress=shows_progress(arguments),
+    )
     result: Result = {
         "rows": found.rows,
         "summary": found.summary(),
         "shown": arguments.top,
-        "groups": [{"kind": g.kind, "rows": list(g.rows), "differs": g.differs} for g in found],
+        "groups": [{"kind": group.kind, "rows": list(group.rows), "differs": group.differs} for group in found],
     }
+    if kind == "images":
+        for group, plain in zip(found, result["groups"], strict=True):
+            plain["names"] = list(group.names)
+        result["skipped"] = found.skipped
     if arguments.output is not None:
         tables.write(_in_groups(table, found), arguments.output)
         result["file"] = str(arguments.output)
@@ -79,9 +89,14 @@ def _in_groups(table: "pa.Table", found: "Copies") -> "pa.Table":
 def show(result: Result) -> str:
     from centrality.selection.copies import CopyGroup
 
-    few = [CopyGroup(g["kind"], tuple(g["rows"]), g["differs"]) for g in result["groups"][: result["shown"]]]
+    few = [
+        CopyGroup(group["kind"], tuple(group["rows"]), group["differs"], tuple(group.get("names", ())))
+        for group in result["groups"][: result["shown"]]
+    ]
     lines = [paint(result["summary"], "heading")]
-    if few:
+    if few and few[0].names:
+        lines += aligned(["kind", "images"], [[group.kind, group.numbers()] for group in few], left=(0, 1))
+    elif few:
         body = [[group.kind, group.numbers(), group.differences()] for group in few]
         lines += aligned(["kind", "rows", "where they differ"], body, left=(0, 1, 2))
     return "\n".join([*lines, *footer_lines(result, len(result["groups"]), len(few), "Copies")])

@@ -15,7 +15,7 @@ def find(sheet: Sheet) -> Iterator[Finding]:
     """Find cells that hardly occur beside the value of a column that nearly determines theirs."""
     rest, trust = sheet.by_rest
     doubtful = (trust >= TRUSTED) & (np.exp(trust * rest) >= DOUBTFUL)
-    for place in np.flatnonzero(doubtful.any(0)):
+    for place in np.flatnonzero(doubtful.any(0)).tolist():
         column = sheet.columns[place]
         rows = np.flatnonzero(doubtful[:, place])
         by = max((a for a, b in sheet.ties if b == place), key=lambda a: sheet.ties[a, place].strength)
