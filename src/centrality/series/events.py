@@ -24,6 +24,7 @@ SHAPE = -0.15  # of the tail; at 0, as in theory, there are a tenth of the alarm
 SIMULATIONS = 2000
 MOST_KEPT = 10_000  # blocks
 MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
+MOST_A_BLOCK = 0.5  # events: whoever asks for more false alarms gets these
 NEAR = 0.5  # of an event's height: so high are its ends
 DAY, HOUR = 86400.0, 3600.0
 DAYS = 7  # of which at least so many say what is usual at an hour
@@ -61,7 +62,7 @@ class Peaks:
         """Return the score that so many ordinary moments surpass so often, on average."""
         location, scale = self.curve
         heights, counts = _simulated(min(len(self.highest), MOST_BLOCKS))
-        per_block = expected * self.length / moments
+        per_block = min(expected * self.length / moments, MOST_A_BLOCK)
         return location + scale * float(np.interp(np.log(per_block), np.log(counts[::-1]), heights[::-1]))
 
     def one_in(self, score: float) -> float:
@@ -174,28 +175,33 @@ def expected_count(false_alarms: float, per: str, recording: Recording) -> float
     return wanted * float(moments) / DAY
 
 
-def stretches(scores: Values, threshold: float, gap: int) -> list[tuple[int, int]]:
-    """Return first and last moment of each stretch that rises above the threshold; nearer ones than `gap` are one.
+def stretches(scores: Values, threshold: float) -> list[tuple[int, int]]:
+    """Return first and last moment of each stretch that rises above the threshold, the highest first.
 
-    A stretch reaches from its peak to where half of that height above the median is lost, whatever the threshold.
+    A stretch reaches from its peak to where half of that height above the median is lost, whatever the threshold; what
+    overlaps a higher one is its slope.
 
     >>> import numpy as np
     >>> from centrality.series.events import stretches
-    >>> stretches(np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0]), 8, 3), stretches(np.array([0, 0, 5, 9, 6, 1.0]), 4, 3)
-    ([(2, 4)], [(3, 4)])
+    >>> scores = np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0])
+    >>> stretches(scores, 8), stretches(scores, 4)
+    ([(2, 4)], [(2, 4), (10, 10)])
     """
-    above = np.flatnonzero(scores > threshold)  # false for moments without a score
-    if not len(above):
-        return []
-    usual = float(np.nanmedian(scores))
+    usual = float(np.nanmedian(scores)) if np.isfinite(scores).any() else 0.0
+    above = np.flatnonzero(scores > max(threshold, usual))  # false for moments without a score
+    taken = np.zeros(len(scores), dtype=bool)
     found = []
-    for run in np.split(above, np.flatnonzero(np.diff(above) > gap) + 1):
-        peak = int(run[np.argmax(scores[run])])
+    for peak in above[np.argsort(-scores[above], kind="stable")].tolist():
+        if taken[peak]:
+            continue
         low = np.flatnonzero(~(scores >= usual + NEAR * (scores[peak] - usual)))
         place = int(np.searchsorted(low, peak))
         first = int(low[place - 1]) + 1 if place else 0
-        found.append((first, int(low[place]) - 1 if place < len(low) else len(scores) - 1))
-    return [stretch for place, stretch in enumerate(found) if not place or stretch[0] > found[place - 1][1]]
+        last = int(low[place]) - 1 if place < len(low) else len(scores) - 1
+        if not taken[first : last + 1].any():
+            found.append((first, last))
+        taken[first : last + 1] = True
+    return found
 
 
 def describe(recording: Recording, track: Track, channel: int, stretch: tuple[int, int], window: int) -> str:

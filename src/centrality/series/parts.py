@@ -139,7 +139,8 @@ class Oddness:
         """Return each channel's share of the oddness of a moment beyond the usual; zeros if none is odd alone."""
         excess = np.maximum(np.nan_to_num(self.channels), 0.0)
         total = excess.sum(1, keepdims=True)
-        return np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
+        shares: Values = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
+        return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ class Levels:
 
     def p_values(self, scores: NDArray[Any]) -> Values:
         """Return the share of the scores learned from that are at least as high."""
-        return np.exp(np.interp(scores, self.scores, np.log(self.shares)))
+        return np.asarray(np.exp(np.interp(scores, self.scores, np.log(self.shares))))
 
     def units(self, scores: NDArray[Any]) -> Values:
         """Return scores as FUSE has them: 0 at the median, and -1 at the 95th percentile of oddness."""

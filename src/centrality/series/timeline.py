@@ -223,7 +223,7 @@ class Timeline(BaseEstimator):
             judged = windows.complete(one.unknown[moments], first, self.window_)
             scaled = [one.view(view, moments) for view in range(len(VIEWS))]
             for part, score in zip(self._parts, scores, strict=True):
-                there = judged if part.alone else judged.any(1)[:, None]
+                there = judged if part.alone else np.any(judged, axis=1, keepdims=True)
                 score[chosen] = np.where(there, part.oddness(scaled[part.view], first, self.window_), np.nan)
         return scores
 
@@ -334,7 +334,7 @@ class Timeline(BaseEstimator):
         threshold = self._peaks.threshold(expected, sum(len(track.times) for track in recording.tracks))
         found = []
         for number, odd in enumerate(moments):
-            for first, last in stretches(odd.whole, threshold, self.window_):
+            for first, last in stretches(odd.whole, threshold):
                 found.append(self._event(recording, number, odd, (first, last)))
         found.sort(key=lambda event: -event.severity)
         return Events(tuple(found), false_alarms, per, threshold)

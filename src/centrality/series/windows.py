@@ -152,4 +152,5 @@ def cover(scores: NDArray[Any], moments: int, length: int) -> Values:
     first = np.where(alone, np.maximum(np.minimum(first, end) - 1, 0), first)
     end = np.where(alone, np.minimum(end + 1, len(scores)), end)
     weight = count[end] - count[first]
-    return np.divide(total[end] - total[first], weight, out=np.full(moments, np.nan), where=weight > 0)
+    means: Values = np.divide(total[end] - total[first], weight, out=np.full(moments, np.nan), where=weight > 0)
+    return means
