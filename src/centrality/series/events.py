@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from centrality._internal.checks import InputError, positive
 from centrality._internal.text import number
 from centrality.series.reading import Recording, Track
+from centrality.series.windows import stride_of
 
 BLOCK = 2  # windows: what one odd moment raises lies within
 FEWEST_BLOCKS = 8
@@ -26,6 +27,7 @@ MOST_KEPT = 10_000  # blocks
 MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
 MOST_A_BLOCK = 0.5  # events: whoever asks for more false alarms gets these
 NEAR = 0.5  # of an event's height: so high are its ends
+SHORTEST = 4  # to a window, of an event
 DAY, HOUR = 86400.0, 3600.0
 DAYS = 7  # of which at least so many say what is usual at an hour
 FAR = 1.0  # widths of the usual range: a value so far beyond it is told before a change of noise
@@ -202,6 +204,28 @@ def stretches(scores: Values, threshold: float) -> list[tuple[int, int]]:
             found.append((first, last))
         taken[first : last + 1] = True
     return found
+
+
+def odd_moments(scores: Values, high: tuple[int, int], window: int) -> tuple[int, int]:
+    """Return first and last of the moments that make odd what is high: `scores` are those of windows.
+
+    All windows that hold one of them are odd. So the first of these ends where they begin, and the last one begins
+    where they end; of windows that are odd only if they hold many, what all of them hold. Both may be the same moment,
+    from which nothing is known of the length: then it is a quarter of a window.
+
+    >>> import numpy as np
+    >>> from centrality.series.events import odd_moments
+    >>> odd_moments(np.array([0, 0, 9, 9, 9, 9, 9, 9, 0, 0.0]), (2, 10), 4)  # windows 2 to 7, four moments long
+    (5, 7)
+    """
+    stride = stride_of(window)
+    first = max(0, -(-(high[0] - window + 1) // stride))
+    near = scores[first : high[1] // stride + 1]
+    usual = float(np.nanmedian(scores))
+    odd = np.flatnonzero(near >= usual + NEAR * (float(np.nanmax(near)) - usual))
+    begin, end = sorted(((first + int(odd[0])) * stride + window - 1, (first + int(odd[-1])) * stride))
+    lacking = max(0, window // SHORTEST - (end - begin + 1))
+    return max(begin - lacking // 2, high[0]), min(end + (lacking + 1) // 2, high[1])
 
 
 def describe(recording: Recording, track: Track, channel: int, stretch: tuple[int, int], window: int) -> str:
