@@ -112,7 +112,7 @@ class Slow:
     def __init__(self) -> None:
         self.may_end = threading.Event()
 
-    def findings(self) -> dict:
+    def findings(self) -> object:
         self.may_end.wait(20)
         return faulty().jobs.findings()
 
