@@ -58,7 +58,7 @@ ROUTINE = (
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
     _measured("pick", *SELECTING, *SAME_SCORES, *COLUMNS, results=("pick_*",)),
-    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time", "copies_neighbours")),
+    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_*")),
     _measured("labels", "benchmarks/pick.py", *SELECTING, *SAME_SCORES, *COLUMNS),
     _measured("explorer", *EXPLORER),
     _measured("explorer_start", *EXPLORER),
@@ -101,7 +101,7 @@ BY_HAND = (
                 f"src/centrality/{module}.py"
                 for module in ("network/calibration", "analysis/conformal", "torch/networks")
             ),
-            *(f"src/centrality/fuse/{module}.py" for module in ("comparisons", "schemes")),
+            *(f"src/centrality/fuse/{module}.py" for module in ("comparisons", "paper")),
         ),
     ),
     Figure("make fuzz", ("fuzz",), ("tests/fuzz/*.py", *TABLES, *COLUMNS, "src/centrality/apps/service/*.py")),

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from centrality.selection.labels import wrong_labels as wrong_labels
     from centrality.selection.pick import select as select
     from centrality.selection.rank import rank as rank
+    from centrality.series import Timeline as Timeline
 
 __version__ = "0.2.0"
 
 _HOMES = {
     "FUSE": "fuse",
+    "Timeline": "series",
     "PaperFUSE": "fuse",
     "Chain": "chain",
     "load": "chain",
@@ -52,6 +54,7 @@ __all__ = [
     "FUSE",
     "Chain",
     "PaperFUSE",
+    "Timeline",
     "__version__",
     "blend",
     "check",

@@ -20,6 +20,7 @@ from centrality.model.reader import RepresentationReader
 from centrality.network.folds import restrict_dissimilarity
 from centrality.representations import representation_named
 from centrality.representations.base import Representation
+from centrality.series import Timeline
 
 if TYPE_CHECKING:
     from torch import nn
@@ -168,8 +169,8 @@ def load(
     encoder: "nn.Module | None" = None,
     representation: Representation | None = None,
     device: str = "auto",
-) -> FUSE | Chain:
-    """Return the FUSE or the Chain that `save` wrote to `path`; it scores exactly as it did.
+) -> Any:  # one of three estimators: a union would make every caller ask which
+    """Return the FUSE, the Chain or the Timeline that `save` wrote to `path`; it scores exactly as it did.
 
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
     place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model
@@ -186,17 +187,27 @@ def load(
     """
     find_device(device)  # a device that is not there is no fault of the file
     header, arrays = model_file.read(path)
-    of_chain = header.get("model") == "Chain"
+    kind = header.get("model")
     try:
-        if of_chain:
+        if kind == "Timeline":
+            return Timeline.from_file_parts(header, arrays, device=device)
+        if kind == "Chain":
             return _from_parts(header, arrays, encoder=encoder, representation=representation, device=device)
         return from_parts(header, arrays, encoder=encoder, device=device)
     except (KeyError, TypeError, AttributeError) as error:
         raise model_file.ModelFileError(
-            f"{path} lacks something a {'Chain' if of_chain else 'FUSE model'} needs: {error!r}."
+            f"{path} lacks something a {kind if kind in ('Chain', 'Timeline') else 'FUSE model'} needs: {error!r}."
         ) from error
     except ValueError as error:
         raise model_file.ModelFileError(f"{path}: {error}") from error
+
+
+def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FUSE | Chain:
+    """Return the model of rows in this file; raise if it is one of a series."""
+    model: FUSE | Chain | Timeline = load(path, device=device)
+    if isinstance(model, Timeline):
+        raise InputError(f"{path} is a model of series, and judges moments: rank, detect, score and drift take it.")
+    return model
 
 
 def _from_parts(

@@ -72,3 +72,11 @@ def test_the_same_orders_written_as_plain_numbers_score_the_same(orders, ending,
 
     scores = parquet.read_table(tmp_path / "s.parquet").columns[-1].to_numpy()
     np.testing.assert_allclose(scores, model.centrality(written), atol=1e-5)
+
+
+def test_the_encoding_of_a_text_file_is_named(tmp_path, capsys):
+    (tmp_path / "t.csv").write_bytes("имя,b\n".encode("cp1251") + b"1,2\n1,2\n3,4\n5,1\n" * 5)
+    assert main(["copies", str(tmp_path / "t.csv")]) == 2
+    assert "Name its encoding" in capsys.readouterr().err
+    assert main(["copies", str(tmp_path / "t.csv"), "--encoding", "cp1251"]) == 0
+    assert "20 rows in 3 groups are exact copies" in capsys.readouterr().out

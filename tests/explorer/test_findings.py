@@ -112,7 +112,7 @@ class Slow:
     def __init__(self) -> None:
         self.may_end = threading.Event()
 
-    def findings(self) -> object:
+    def findings(self):
         self.may_end.wait(20)
         return faulty().jobs.findings()
 

@@ -1,6 +1,6 @@
 """Put contributions into words: the features that pull each row down the most, as text or as a page.
 
-`explanations` computes contributions; nothing here needs the model or torch.
+`model/explain.py` computes contributions; nothing here needs the model or torch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ WIDEST = 90  # pixels, the bar of a contribution of one
 
 @dataclass(frozen=True)
 class Reason:
-    """Hold one feature of a row: its value, its typical value, and what it adds to centrality or takes from it.
+    """One feature of a row: its value, its typical value, and what it adds to centrality or takes from it.
 
     >>> from centrality.analysis.reasons import Reason
     >>> print(Reason("area", -0.5, value=940, typical=110))
@@ -37,7 +37,7 @@ class Reason:
 
 @dataclass(frozen=True, repr=False)
 class Reasons:
-    """Say why rows are peripheral: for each the features that lower its centrality the most, the worst first.
+    """Why rows are peripheral: for each the features that lower its centrality the most, the worst first.
 
     >>> from centrality.analysis.reasons import Reason, Reasons
     >>> reasons = Reasons(t=0.5, scores=[0.02], rows=[[Reason("area", -0.5, 940, 110)]], labels=["H7"])

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
+from centrality._internal.text import column_name
 from centrality.analysis.conformal import p_values
 from centrality.analysis.drift import DriftMonitor
 from centrality.bulk import chunks
 from centrality.bulk.adapter import Adapter, read_ahead
 from centrality.model.interface import CentralityModel
-from centrality.network.calibration import checked_t, name_at, one_t
+from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
 from centrality.tables import files, formats
 from centrality.tables.binary import NOTE
@@ -48,7 +49,7 @@ class ScoringJob:
     def names(self) -> list[str]:
         """Return the names of the columns added for each t: first centrality, then p_value, then reasons."""
         kinds = ["centrality", *(["p_value"] * self.p_values), *(["reasons"] * self.explain)]
-        names = [name_at(kind, t, self.model.t) for kind in kinds for t in self.ts]
+        names = [column_name(kind, t, self.model.t) for kind in kinds for t in self.ts]
         if len(set(names)) < len(names):
             raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(self.ts)])}.")
         return names
@@ -86,7 +87,7 @@ class ScoringJob:
             self.watch.add(self.model.fitted_.mixing.squeeze(pairs), rows)
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
-                columns[name_at("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)
+                columns[column_name("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)
         return columns
 
 

@@ -16,7 +16,7 @@ from centrality._internal.text import number, shortened
 SCREEN = 10  # findings printed; people read no more at once
 EXAMPLES = 5  # rows of a finding that are shown
 MILD = 100.0  # what one in so many ordinary rows has is worth a look, no more
-WIDTH = 100  # characters of a printed line
+MOST_SAID = 1_000_000  # beyond, nobody has seen ordinary rows enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,8 @@ def how_odd(severity: float) -> str:
     """
     if severity < 2:
         return ""
+    if severity >= MOST_SAID:
+        return f"odder than one in {MOST_SAID:,} ordinary rows"
     return f"as odd as one in {_two_digits(severity):,} ordinary rows"
 
 
@@ -157,12 +159,12 @@ class Findings:
         marked = tables.with_columns(self.data.take(rows), new)
         return marked.select([*new, *(name for name in marked.column_names if name not in new)])
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+    def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "") -> str:
         """Return the report as one page that needs nothing from outside; with a path, write it there, too."""
         from centrality._internal.files import write_atomically
         from centrality.findings.page import page_of
 
-        page = page_of(self)
+        page = page_of(self, title)
         if path is not None:
             with write_atomically(path) as beside:
                 beside.write_text(page, encoding="utf-8")
@@ -194,14 +196,13 @@ def lines_of(finding: Finding, data: pa.Table) -> list[str]:
     if finding.advice:
         below.append(f"→ {finding.advice}")
     return [
-        f"{count:>12}  {_capital(finding.sentence, finding.columns)}",
+        f"{count:>12}  {finding.sentence}",
         *(f"{'':14}{line}" for line in below if line),
     ]
 
 
-def _capital(text: str, names: tuple[str, ...] = ()) -> str:
-    """Begin a sentence with a capital letter, unless it begins with the name of a column."""
-    return text if text.startswith(names or "\0") else text[:1].upper() + text[1:]
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def example_words(finding: Finding, data: pa.Table) -> str:

@@ -36,7 +36,7 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from centrality.model.finish import Reservoir
+    from centrality.model.reservoir import Reservoir
     from centrality.torch.module import Centrality, DeviceScorer
 
 
@@ -415,9 +415,3 @@ class FittedModel(FrozenArrays):
         if self.inliers is not None:
             return self.calibration.mixing.squeeze(self.inliers.quantile(low))
         return np.asarray(np.quantile(self.training_scores.quantiles, low, axis=1))
-
-
-def joined(before: History, later: History) -> History:
-    """Return two histories of training as one; the steps of the second count on from the end of the first."""
-    begun = before["step"][-1]
-    return {name: [*past, *(begun + x if name == "step" else x for x in later[name])] for name, past in before.items()}

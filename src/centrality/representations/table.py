@@ -1,5 +1,6 @@
 """Turn the columns of a table into numbers."""
 
+import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
 from centrality.tables.columns import (
     MOST,
     NEW_GAP,
+    READ_SO,
     CellIssues,
     DataNote,
     TableError,
@@ -29,7 +31,7 @@ from centrality.tables.columns import (
     is_text,
     require,
 )
-from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, usual_decimal_mark
+from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, ordered_levels, usual_decimal_mark
 
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
@@ -105,6 +107,35 @@ def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
     ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
     centred = ranks - ranks.mean()
     return np.asarray(centred / (np.linalg.norm(centred) or 1.0))
+
+
+MOST_SPELLINGS = 20_000  # different texts that are compared
+OFTEN = 0.005  # the share of the rows from which on another spelling is a doubt; a rarer one is an odd row
+YES = frozenset({"yes", "y", "true", "t", "1", "on", "ok", "ja", "j", "wahr", "oui", "si", "sí", "sim"})
+NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "falsch", "non", "nao", "não"})
+
+
+def about_spellings(texts: pa.ChunkedArray) -> str:
+    """Return a doubt about values of a column that differ only in how they are written; "" if there are none.
+
+    >>> about_spellings(pa.chunked_array([["Oslo", "Rome", "oslo "]]))
+    "'Oslo' and 'oslo ' are read as different values: write them alike if they are one"
+    """
+    counted = sorted(texts.drop_null().value_counts().to_pylist(), key=lambda text: -text["counts"])
+    plain = [" ".join(unicodedata.normalize("NFKC", text["values"]).casefold().split()) for text in counted]
+    if set(plain) <= YES | NO and len(set(plain)) > 2:
+        plain = ["yes" if text in YES else "no" for text in plain]
+    alike: dict[str, list[str]] = {}
+    for text, spelling in zip(plain, counted, strict=True):
+        if text not in alike or spelling["counts"] >= OFTEN * len(texts):
+            alike.setdefault(text, []).append(spelling["values"])
+    several = [spellings for spellings in alike.values() if len(spellings) > 1]
+    if not several:
+        return ""
+    first, second, *_ = several[0]
+    if unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second):
+        return f"{first!r} is written in two forms of Unicode, which are read as different values: write it in one"
+    return f"{first!r} and {second!r} are read as different values: write them alike if they are one"
 
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
@@ -212,7 +243,8 @@ class Table(Representation):
         counts: dict[str, dict[str, int]] = {}
         for name, cells in encoded.items():
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
-            cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].outlying_code()
+            far_off = [where for fault, where in faults.items() if fault not in READ_SO]
+            cells.block[np.logical_or.reduce(far_off)] = self._encoders[name].outlying_code()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
         return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
@@ -325,6 +357,8 @@ class Table(Representation):
         chosen_as_category = pa.types.is_dictionary(kind)
         if chosen_as_category:
             values, kind = values.cast(kind.value_type), kind.value_type
+            if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+                return self._choose_code(name, values.cast(pa.string()))
         if pa.types.is_null(kind):
             return LeftOut("every value is missing")
         if pa.types.is_integer(kind) and are_days(values):
@@ -355,6 +389,12 @@ class Table(Representation):
                 warn_caller(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return Dates.fit(name, texts, format)
         writing, doubt = learn_writing(texts, decimal_mark)
+        if different <= self.cardinality and (order := ordered_levels(texts)):
+            if writing is not None and different > 1:
+                self._doubts[name] = (
+                    f"{' and '.join(map(repr, order[:2]))} are read as categories of an order, not as numbers"
+                )
+            return Categories.fit(name, texts, order)
         if doubt:
             self._doubts[name] = doubt
         if writing is not None and different > 1:
@@ -369,6 +409,8 @@ class Table(Representation):
     def _choose_code(self, name: str, texts: pa.ChunkedArray) -> ColumnEncoder:
         """Return a fitted encoder for codes or words: categories if they are few, nothing if they name the rows."""
         different = pc.count_distinct(texts).as_py()
+        if different <= MOST_SPELLINGS and (doubt := about_spellings(texts)):
+            self._doubts.setdefault(name, doubt)
         if different <= self.cardinality:
             return Categories.fit(name, texts)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()

@@ -33,7 +33,7 @@ from centrality.tables.binary import (
 )
 from centrality.tables.columns import DataNote, FileState, Format, Sink, Source, TableError, first_few
 from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect
-from centrality.tables.files import ENCODINGS, FIRST_BYTES, PACKINGS, name_in_zip, packing_of, require_text
+from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
 from centrality.tables.json import JSON, JSONL, JsonDialect
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource
 
@@ -119,11 +119,10 @@ def open_stream(file: BufferedReader, name: str = "stdin") -> Source:
         return ArrowSource(name, file)
     if packing := packing_of(head):
         raise TableError(f"{name} is packed as {packing} files are: unpack it first, or name the file.")
-    if encoding := ENCODINGS.get(head[:2]):
-        raise TableError(f"{name} is {encoding}: name the file, or convert it first: iconv -f {encoding} -t utf-8")
-    require_text(name, head[:FIRST_BYTES])
+    encoding = encoding_of(name, head)
+    head = head_in_utf8(head, encoding)
     is_json = head.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{"
-    return TextSource(JsonDialect(name) if is_json else CsvDialect(name, head), file, live=True)
+    return TextSource(JsonDialect(name) if is_json else CsvDialect(name, head), file, live=True, encoding=encoding)
 
 
 def kind_on_stdout(kind: str) -> str:

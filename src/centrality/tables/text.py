@@ -23,9 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.tables.columns import BATCH, Source, TableError, Types, reading, require, require_unchanged
-from centrality.tables.files import open_unpacked
-
-HOW_TO_CONVERT = "Convert it first, for example: iconv -f latin1 -t utf-8 old > new"
+from centrality.tables.files import NAME_IT, ToUtf8, encoding_of, head_in_utf8, open_unpacked
 
 
 def explained(message: str, names: Sequence[str], rows_before: int) -> str:
@@ -35,7 +33,7 @@ def explained(message: str, names: Sequence[str], rows_before: int) -> str:
     rows from 1 and columns from 0, its JSON reader counts rows from 0.
     """
     if "UTF8" in message or "UTF-8" in message:
-        return f"not UTF-8 throughout: {message}. {HOW_TO_CONVERT}"
+        return f"not UTF-8 throughout: {message}. {NAME_IT}"
     if "straddl" in message:  # what Arrow says if the text ends inside a quoted field
         return f"a quotation mark opens a field that never ends, somewhere after row {rows_before}"
     message = re.sub(r"Row #(\d+)", lambda row: f"row {int(row[1]) + rows_before}", message)
@@ -75,7 +73,7 @@ class Dialect:
         except pa.ArrowInvalid as error:
             raise TableError(self._complaint(error)) from None
         except UnicodeDecodeError as error:
-            raise TableError(f"{self.name}: the names are not UTF-8: {error}. {HOW_TO_CONVERT}") from None
+            raise TableError(f"{self.name}: the names are not UTF-8: {error}. {NAME_IT}") from None
         self.rows += table.num_rows
         return table
 
@@ -134,7 +132,7 @@ class Dialect:
 
 
 class TextSource(Source):
-    """Reads a text table; `size` is that of the file, if it is known.
+    """Reads a text table; `size` is that of the file, if it is known, and `encoding` that of its text if not UTF-8.
 
     `keeps_records` says whether its records can be copied to an output of the same kind.
     """
@@ -147,10 +145,11 @@ class TextSource(Source):
         live: bool = False,
         size: int | None = None,
         keeps_records: bool = True,
+        encoding: str | None = None,
     ) -> None:
         self.name, self.kind, self.live, self.keeps_records = dialect.name, dialect.kind, live, keeps_records
-        self.dialect, self._file = dialect, file
-        self._reader = Blocks(file, dialect.separator, live=live)
+        self.dialect, self._file, self._to_utf8 = dialect, file, ToUtf8(dialect.name, encoding)
+        self._reader = Blocks(file, dialect.separator, self._to_utf8, live=live)
         self._blocks = self._guarded(iter(self._reader))
         try:
             self._begin(size)
@@ -169,7 +168,7 @@ class TextSource(Source):
                 raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names)} columns.")
         self._first_table = self.dialect.infer(self._first)
         self.schema = self._first_table.schema
-        if size is not None:
+        if size is not None and self._to_utf8.encoding is None:
             rows = self._first_table.num_rows
             self.rows = rows if size <= len(block) else int(rows * size / len(block))
 
@@ -234,12 +233,14 @@ def open_text(path: Path, dialect: Callable[[str, bytes], Dialect]) -> TextSourc
     is_pipe = stat.S_ISFIFO(path.stat().st_mode)
     file, is_plain = open_unpacked(path)
     try:
-        chosen = dialect(str(path), file.peek())
+        head = file.peek()
+        encoding = encoding_of(str(path), head)
+        chosen = dialect(str(path), head_in_utf8(head, encoding))
     except BaseException:
         file.close()
         raise
     size = path.stat().st_size if is_plain and not is_pipe else None
-    return TextSource(chosen, file, live=is_pipe and is_plain, size=size)
+    return TextSource(chosen, file, live=is_pipe and is_plain, size=size, encoding=encoding)
 
 
 def in_arrows_memory(block: bytes) -> pa.BufferReader:
@@ -310,17 +311,27 @@ class Blocks:
     With a `separator` of fields, a line break inside quotation marks ends no record.
     """
 
-    def __init__(self, file: BinaryIO, separator: bytes | None, *, live: bool = False, size: int = BLOCK) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        separator: bytes | None,
+        to_utf8: ToUtf8 | None = None,
+        *,
+        live: bool = False,
+        size: int = BLOCK,
+    ) -> None:
         self.file, self.separator, self.live, self.size = file, separator, live, size
+        self._to_utf8 = to_utf8 or ToUtf8("The text")
 
     def __iter__(self) -> Iterator[bytes]:
         waiting: list[bytes] = []  # what came after the last record's end
         looked_from = 0  # bytes waiting, from which on a record's end is looked for
         is_first = True
-        while piece := self._more():
+        while piece := self._what_has_come() if self.live else self.file.read(self.size):
+            is_last = not self.live and len(piece) < self.size
+            piece = self._to_utf8(piece)
             waiting.append(piece.removeprefix(BYTE_ORDER_MARK) if is_first else piece)
             is_first = False
-            is_last = not self.live and len(piece) < self.size
             if is_last or sum(map(len, waiting)) < looked_from:
                 continue
             together = b"".join(waiting)
@@ -333,14 +344,11 @@ class Blocks:
                 raise ValueError(
                     f"no record ends within {LONGEST >> 20} MB" + (UNCLOSED if b'"' in together else "; is it text?")
                 )
-        rest = b"".join(waiting)
+        rest = b"".join(waiting) + self._to_utf8(b"", last=True)
         if self.separator is not None and _is_open(rest, self.separator):
             raise ValueError("a quotation mark opens a field that never ends")
         if rest.strip(b"\r\n" if self.separator is not None else None):
             yield rest
-
-    def _more(self) -> bytes:
-        return self._what_has_come() if self.live else self.file.read(self.size)
 
     def _what_has_come(self) -> bytes:
         """Return the bytes that a stream has ready; wait only if there are none."""

@@ -11,6 +11,10 @@ from centrality import __version__
 from centrality.apps.commands import ALL
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
+    "check": (
+        "centrality check houses.csv --html report.html",
+        "centrality check new.csv --against old.csv --label species --fail-on 1000",
+    ),
     "fit": (
         "centrality fit houses.csv -o houses.safetensors",
         "centrality fit sensor.csv -o sensor.safetensors --represent series:value --window 60",
@@ -18,11 +22,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "score": (
         "centrality score houses.safetensors houses.csv -o scores.csv --t 0,0.5,1 --explain",
         "centrality score houses.safetensors rows/ -o scores/ --resume --workers 4",
+        "centrality score sensors.safetensors - --follow --state sensors.json",
     ),
-    "rank": ("centrality rank houses.csv --top 10", "centrality rank houses.safetensors new.csv --by district"),
+    "rank": (
+        "centrality rank houses.csv --top 10",
+        "centrality rank houses.safetensors new.csv --by district",
+        "centrality rank sensors.csv --time timestamp --save sensors.safetensors",
+    ),
     "detect": (
         "centrality detect houses.safetensors new.csv --fdr 0.05",
         "centrality detect houses.safetensors new.csv --false-positives 10 -o outliers.csv",
+        "centrality detect sensors.csv --time timestamp --by machine",
     ),
     "explain": (
         "centrality explain houses.csv",

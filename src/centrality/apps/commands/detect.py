@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from centrality._internal.checks import InputError
 from centrality._internal.text import number, share
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import data_with_or_without_model, import_scikit_learn, load_model, one_number
 from centrality.apps.commands._reading import footer_lines, in_words, require_rows_output, rows_output
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
@@ -28,12 +29,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
     rule.add_argument(
         "--contamination", type=float, metavar="SHARE", help="call this share of the rows outliers; promises nothing"
     )
+    _series.time_arguments(command)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
     rows_output(command, "the outliers, the oddest first, with p-values and reasons")
 
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return the outliers, the oddest first, and the centrality below which rows were called outliers."""
+    if _series.is_series(arguments):
+        return _series.detect(arguments)
     import_scikit_learn()
     import numpy as np
 
@@ -82,9 +86,9 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
 
 def _new_columns(adapter: "Adapter", t: float, rule: "Rule") -> dict[str, str]:
     """Return the names of the columns that -o writes after those of the data, and what each holds."""
-    from centrality.network.calibration import name_at
+    from centrality._internal.text import column_name
 
-    new = {"row": "row", name_at("centrality", t, adapter.model.t): "centrality"}
+    new = {"row": "row", column_name("centrality", t, adapter.model.t): "centrality"}
     if rule.needs_inliers:
         new["p_value"] = "p_value"
     return new | {"reasons": "reasons"} if adapter.explains else new
@@ -144,6 +148,8 @@ def _reference(result: Result) -> str:
 
 
 def show(result: Result) -> str:
+    if "series" in result:
+        return _series.show(result)
     few = result["found"][:SHOWN]
     heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers at t = {number(result['t'])}"
     below = f"; centrality below {share(result['threshold'])}" if few else ""

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
     GIVEN,
     column_names,
     count,
+    encoding_of_text,
     load_model,
     require_output,
     seed,
@@ -40,16 +42,20 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--plot", type=Path, metavar="FIGURE", help="draw the effect window by window: .png, .svg, .pdf"
     )
+    _series.time_arguments(command, by=False)
     command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN}")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     unreadable_share(command)
+    encoding_of_text(command)
 
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return what was compared, the effect and p-value of all rows together, and those of each window."""
     from centrality._internal.checks import optional
 
+    if arguments.time is not None or _series.is_series_model(Path(arguments.old)):
+        return _series.drift(arguments)
     if arguments.plot is not None:
         optional("matplotlib", "plots")
         require_output(arguments.plot, arguments.old, arguments.new)
@@ -148,6 +154,8 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
 
 
 def show(result: Result) -> str:
+    if "series" in result:
+        return _series.show_drift(result)
     heading = "The data has changed." if result["changed"] else "The data has not changed noticeably."
     lines = [paint(heading, "bad" if result["changed"] else "good"), result["text"]]
     return "\n".join([*lines, f"Figure: {result['figure']}"] if "figure" in result else lines)

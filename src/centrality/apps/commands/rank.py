@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
     count,
     data_with_or_without_model,
@@ -26,12 +27,19 @@ LINE = 100  # characters of a line of reasons
 def arguments(command: argparse.ArgumentParser) -> None:
     data_with_or_without_model(command)
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
-    command.add_argument("--by", metavar="COLUMN", help="both ends of each group, by the values of this column")
+    command.add_argument(
+        "--by",
+        metavar="COLUMN",
+        help="both ends of each group, by the values of this column; with --time, one series for each",
+    )
+    _series.time_arguments(command, by=False)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
 
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
+    if _series.is_series(arguments):
+        return _series.rank(arguments)
     import_scikit_learn()
     from centrality.bulk import ranking
     from centrality.bulk.score import dial
@@ -57,6 +65,8 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def show(result: Result) -> str:
+    if "series" in result:
+        return _series.show(result)
     lines = _ends(result, f"{result['rows']:,} rows", result) if "groups" not in result else []
     for group in result.get("groups", []):
         lines += _ends(group, f"{group['rows']:,} rows of {group['group']}", result)

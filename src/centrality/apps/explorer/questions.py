@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
+from centrality._internal.text import column_name
 from centrality.apps.explorer.content import Column, cell_texts
 from centrality.apps.explorer.header import Reason, TypicalWith, Why, Words
 from centrality.apps.explorer.session import Explained, Jobs, named, rows_named
@@ -29,7 +30,7 @@ def selection_csv(view: View, given: object) -> str:
         "row": view.rows[rows],
         "global": view.heads[rows, 0],
         "local": view.heads[rows, 1],
-        score_name(view, t): view.centrality(t)[rows],
+        column_name("centrality", t, view.t): view.centrality(t)[rows],
     }
     names = {name: name if name not in held.column_names else f"centrality {name}" for name in scores}
     table = pa.table({names[name]: values for name, values in scores.items()})
@@ -38,11 +39,6 @@ def selection_csv(view: View, given: object) -> str:
     file = io.BytesIO()
     CsvSink(file, table.schema).write(table)
     return file.getvalue().decode()
-
-
-def score_name(view: View, t: float) -> str:
-    """Return the name of the scores at t: with t in per cent, unless it is the model's own."""
-    return "centrality" if t == view.t else f"centrality_t{100 * t:g}".replace(".", "_")
 
 
 def exact_cells(view: View, *, in_file: bool) -> list[Column]:

@@ -151,7 +151,7 @@ def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     units = map_valid_rows(vectors, fitted.units)
     usual = None
     if fitted.context is not None:
-        usual = [list(map(plain, kind)) for kind in reader.usual(vectors)]
+        usual = [list(map(plain, kind)) for kind in reader.typical_in_context(vectors)]
     return Explained(by_feature, units, map_valid_rows(vectors, fitted.origins), usual)
 
 

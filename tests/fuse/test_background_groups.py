@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans, kmeans_plusplus
 
-from centrality.fuse.initialize import far_apart, k_means
+from centrality.fuse.background import far_apart, k_means
 
 
 def test_groups_that_lie_apart_are_found_with_their_means():

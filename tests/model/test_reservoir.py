@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from centrality import Chain, load
-from centrality.model import finish
-from centrality.model.finish import Reservoir
+from centrality.model import reservoir
+from centrality.model.reservoir import Reservoir
 from centrality.network.scaling import dense
 from centrality.representations import Table
 from tests.conftest import quick
@@ -31,7 +31,7 @@ def test_memory_never_outgrows_its_room_and_counts_every_row(sizes, seed):
 
 
 def test_all_rows_ever_seen_are_equally_likely_to_be_remembered(monkeypatch):
-    monkeypatch.setattr(finish, "REMEMBERED_VALUES", 0)  # 256 rows
+    monkeypatch.setattr(reservoir, "REMEMBERED_VALUES", 0)  # 256 rows
     shares = []
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -50,11 +50,11 @@ def remembered_after(batches: list[np.ndarray], rng: np.random.Generator) -> np.
     return held(memory)[:, 0].astype(int)
 
 
-@pytest.mark.parametrize("largest", [finish.HYPERGEOMETRIC_ROWS, 0], ids=["few rows", "as if they were billions"])
+@pytest.mark.parametrize("largest", [reservoir.HYPERGEOMETRIC_ROWS, 0], ids=["few rows", "as if they were billions"])
 def test_memory_is_a_sample_without_repetition_of_all_rows_seen(monkeypatch, largest):
     """256 of 1200 rows that came in unequal batches, 2000 times over."""
-    monkeypatch.setattr(finish, "REMEMBERED_VALUES", 0)  # 256 rows
-    monkeypatch.setattr(finish, "HYPERGEOMETRIC_ROWS", largest)
+    monkeypatch.setattr(reservoir, "REMEMBERED_VALUES", 0)  # 256 rows
+    monkeypatch.setattr(reservoir, "HYPERGEOMETRIC_ROWS", largest)
     sizes, n, kept, runs = np.array([400, 100, 700]), 1200, 256, 2000
     batches = np.split(np.arange(n)[:, None], np.cumsum(sizes)[:-1])
     rng = np.random.default_rng(0)
