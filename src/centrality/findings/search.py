@@ -68,7 +68,8 @@ def check(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
-        changes, old = (), None
+        changes: Sequence[Change] = ()
+        old = None
         if against is not None:
             old, changes = _changes(against, learned, model, random_state)
         if model is None:
