@@ -1,6 +1,8 @@
 """Chain a representation and FUSE as one estimator and file: mixed tables, texts, images or series in, scores out."""
 
 import os
+import warnings
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,6 +23,7 @@ from centrality.network.folds import restrict_dissimilarity
 from centrality.representations import representation_named
 from centrality.representations.base import Representation
 from centrality.series import Timeline
+from centrality.tables.columns import DataNote
 
 if TYPE_CHECKING:
     from torch import nn
@@ -89,6 +92,7 @@ class Chain(CentralityModel):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
+            model.given = self._given_that_vary(model.given)
             model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
@@ -99,6 +103,18 @@ class Chain(CentralityModel):
                 as_new=None if as_new is None else as_new[represented],
             )
         return self
+
+    def _given_that_vary(self, given: object) -> Any:
+        """Return `given` without columns that have one value in all rows: among equals nothing is odd for its kind."""
+        constants = self.representation_.constants()
+        if not constants or not isinstance(given, str | list | tuple):
+            return given
+        names = [given] if isinstance(given, str) else list(given)
+        for name in names:
+            if name in constants:
+                note = f"Column {name!r} of `given` is left out: every value is {constants[name]}."
+                warnings.warn(note, DataNote, stacklevel=3)
+        return [name for name in names if name not in constants] or None
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the chain, and of both parts by names such as `model__t`: of those fitted, too.
@@ -118,9 +134,10 @@ class Chain(CentralityModel):
         """Go on learning from new rows, as `FUSE.partial_fit`; the representation stays as it is."""
         if not hasattr(self, "model_"):
             return self.fit(X)
-        self.model_._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
+        model = copy(self.model_)  # a copy of this chain holds the same one
+        model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
         Z = np.asarray(self.representation_.transform(X))
-        self.model_.partial_fit(Z[~np.isnan(Z).all(1)])
+        self.model_ = model.partial_fit(Z[~np.isnan(Z).all(1)])
         return self
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute

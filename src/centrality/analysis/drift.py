@@ -14,7 +14,7 @@ being many: while rows do not change, the chance of even one alarm over all wind
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from centrality.analysis.drift_columns import (
     MANY,
     TAIL,
     ColumnDrift,
+    Constant,
+    ConstantDrift,
     Names,
     PairDrift,
     TrainingColumns,
@@ -78,7 +80,7 @@ class HeadDrift:
         return f"rows are {way} central ({self.name}, effect {self.effect:+.2f})"
 
 
-Change = HeadDrift | ColumnDrift | PairDrift
+Change = HeadDrift | ColumnDrift | PairDrift | ConstantDrift
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class Drift:
     local_head: HeadDrift
     columns: tuple[ColumnDrift, ...] = ()  # none where only scores were compared
     pairs: tuple[PairDrift, ...] = ()  # none where columns are many
+    constants: tuple[ConstantDrift, ...] = ()  # columns that had one value in all training rows
 
     @property
     def p_value(self) -> float:
@@ -127,7 +130,7 @@ class Drift:
     def _adjusted(self) -> list[tuple[float, Change]]:
         """Return each test's p-value, adjusted over all of them."""
         heads = (self.global_head, self.local_head)
-        kinds: list[Sequence[Change]] = [tests for tests in (heads, self.columns, self.pairs) if tests]
+        kinds: list[Sequence[Change]] = [tests for tests in (heads, self.columns, self.pairs, self.constants) if tests]
         return [
             (min(1.0, len(kinds) * p), test)
             for tests in kinds
@@ -139,7 +142,7 @@ class Drift:
         words: dict[str, str] = {}
         for change in self.changes():
             if not isinstance(change, HeadDrift):
-                name = change.name if isinstance(change, ColumnDrift) else " and ".join(change.names)
+                name = " and ".join(change.names) if isinstance(change, PairDrift) else change.name
                 words.setdefault(name, str(change))
         more = f", and {len(words) - NAMED} more" if len(words) > NAMED else ""
         return ", ".join(list(words.values())[:NAMED]) + more
@@ -193,21 +196,29 @@ class TrainingScores(FrozenArrays):
         columns = columns if rows is None else TrainingColumns.of(rows)
         return cls(column_quantiles(heads, levels).T, len(heads), columns)
 
-    def compare(self, heads: Matrix, rows: CheckedRows | None = None, names: Names | None = None) -> Drift:
+    def compare(
+        self,
+        heads: Matrix,
+        rows: CheckedRows | None = None,
+        names: Names | None = None,
+        constants: Sequence[Constant] = (),
+    ) -> Drift:
         """Compare new rows, (m, p), with the training rows, by their heads alone, (m, 2), unless rows are given.
 
-        Rows without a score are left out.
+        Rows without a score are left out. `constants` are columns that the rows (m, p) do not have.
         """
         scored = np.flatnonzero(~np.isnan(heads).any(1))
         if len(scored) < 2:
             raise InputError(f"Drift needs at least 2 new rows, got {len(scored)}.")
         global_head = self._head("global", self.quantiles[0], heads[scored, 0])
         local_head = self._head("local", self.quantiles[1], heads[scored, 1])
+        unchanging = tuple(replace(column, changed=column.changed[scored]).compare(self.rows) for column in constants)
         if rows is None or self.columns is None:
-            return Drift(len(scored), global_head, local_head)
+            return Drift(len(scored), global_head, local_head, (), (), unchanging)
         names = Names.numbered(rows.shape[1]) if names is None else names
         rows = rows if len(scored) == len(heads) else rows[scored]
-        return Drift(len(scored), global_head, local_head, *self.columns.compare(rows, names))
+        columns, pairs = self.columns.compare(rows, names)
+        return Drift(len(scored), global_head, local_head, columns, pairs, unchanging)
 
     def warn_of_odd(self, heads: Matrix) -> None:  # (m, 2)
         """Warn if a larger share of these calibration rows is odd than of the training rows, beyond chance."""
@@ -329,6 +340,7 @@ def compare_windows(
     *,
     rows: CheckedRows | None = None,
     names: Names | None = None,
+    constants: Sequence[Constant] = (),
 ) -> DriftReport:
     """Compare new rows, by their heads (m, 2) and their columns, with the training rows: all, and window by window.
 
@@ -338,7 +350,9 @@ def compare_windows(
     """
 
     def compare(first: int, end: int) -> Drift:
-        return training.compare(heads[first:end], None if rows is None else rows[first:end], names)
+        part = None if rows is None else rows[first:end]
+        columns = [replace(column, changed=column.changed[first:end]) for column in constants]
+        return training.compare(heads[first:end], part, names, columns)
 
     m = len(heads)
     parts = [] if window is None else [(start, min(start + window, m)) for start in range(0, m, window)]

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from centrality._internal.arrays import without_rounding
 from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
-from centrality.analysis.drift_columns import Names
+from centrality.analysis.drift_columns import Constant, Names
 from centrality.analysis.reasons import Reasons, usual_of_kind
 from centrality.model.explain import sum_by_feature
 from centrality.model.fitted import FittedModel
@@ -120,6 +120,14 @@ class RowReader(ABC):
     def shown(self, X: ModelRows) -> Sequence[object] | None:
         """Return a text or a picture of each vector's row; None where its columns are enough."""
         return None
+
+    def has_constants(self) -> bool:
+        """Say whether columns were left out as they had one value in all training rows."""
+        return False
+
+    def constants(self, X: ModelRows) -> list[Constant]:
+        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        return []
 
     def about(self) -> dict[str, Any]:
         """Return facts about how rows are read, as plain values to print."""
@@ -309,6 +317,12 @@ class RepresentationReader(RowReader):
             unreadable=checked_share(getattr(representation, "unreadable", MOST)),
         )
 
+    def constants(self, X: ModelRows) -> list[Constant]:
+        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        values = self._representation.constants()
+        changed = self._representation.changed_constants(X) if values else {}
+        return [Constant(name, values[name], changed[name]) for name in changed]
+
     def about(self) -> dict[str, Any]:
         """Return which representation reads the rows, how it encodes each column, and which columns are doubtful."""
         representation = self._representation
@@ -334,6 +348,10 @@ class RepresentationReader(RowReader):
         """Return the features that explanations name: those behind the representation's numbers, if they have names."""
         origins = self._representation.origins()
         return None if origins is None else Features(*origins)
+
+    def has_constants(self) -> bool:
+        """Say whether columns were left out as they had one value in all training rows."""
+        return bool(self._representation.constants())
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
         """Return the values that a vector encodes, feature by feature."""

@@ -143,18 +143,18 @@ def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArr
     """Return the numbers of the marked rows that have a vector, and which of them are marked as outliers."""
     if isinstance(marks, str) or not isinstance(marks, Iterable):
         raise InputError(f"marks must be a list of {', '.join(map(repr, MARKS))} or None for each row, got {marks!r}.")
-    marks = [none_if_missing(mark) for mark in marks]
-    if len(marks) != vectors.shape[0]:
+    words = [none_if_missing(mark) for mark in marks]
+    if len(words) != vectors.shape[0]:
         raise InputError(
-            f"marks must say something, or None, of each of the {vectors.shape[0]} rows, got {len(marks)}."
+            f"marks must say something, or None, of each of the {vectors.shape[0]} rows, got {len(words)}."
         )
-    unknown = [mark for mark in marks if mark not in (*MARKS, *UNSAID)]
+    unknown = [mark for mark in words if mark not in (*MARKS, *UNSAID)]
     if unknown:
         raise InputError(f"marks must be {', '.join(map(repr, MARKS))} or None for each row, got {unknown[0]!r}.")
-    marked = np.array([row for row, mark in enumerate(marks) if mark in MARKS], dtype=np.intp)
+    marked = np.array([row for row, mark in enumerate(words) if mark in MARKS], dtype=np.intp)
     if isinstance(vectors, np.ndarray):
         marked = marked[~np.isnan(vectors[marked]).all(1)]
-    return marked, np.array([marks[row] == "outlier" for row in marked], dtype=bool)
+    return marked, np.array([words[row] == "outlier" for row in marked], dtype=bool)
 
 
 @dataclass(frozen=True)

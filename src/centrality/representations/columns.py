@@ -169,6 +169,9 @@ class ColumnEncoder:
         return pa.string()
 
 
+CONSTANT = "every value is "
+
+
 @dataclass
 class LeftOut(ColumnEncoder):
     """Leaves out a column that carries no information."""
@@ -187,6 +190,30 @@ class LeftOut(ColumnEncoder):
 
     def describe(self) -> str:
         return f"left out: {self.why}"
+
+    def constant(self) -> str:
+        """Return the one value of the column in words; an empty string if it is left out for another reason."""
+        return self.why.removeprefix(CONSTANT) if self.why.startswith(CONSTANT) else ""
+
+    def changed(self, values: pa.ChunkedArray) -> Mask:
+        """Say in which rows the value is not the `constant`; numbers are equal to the six digits that are kept."""
+        constant = self.constant()
+        if constant == "missing":
+            return mask_of(values.is_valid().combine_chunks())
+
+        def differs(value: object) -> bool:
+            if value is None:
+                return True
+            if constant.startswith(("'", '"')):
+                return repr(value) != constant
+            try:
+                return not np.isclose(float(str(value)), float(constant), rtol=1e-5, atol=0)
+            except ValueError:
+                return True
+
+        texts = texts_of(values).dictionary_encode()
+        different = np.array([*map(differs, texts.dictionary.to_pylist()), True])
+        return np.asarray(different[texts.indices.fill_null(len(different) - 1).to_numpy(zero_copy_only=False)])
 
 
 def texts_of(values: pa.ChunkedArray) -> pa.Array:

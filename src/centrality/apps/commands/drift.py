@@ -85,6 +85,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues"]:
+    from centrality import tables
     from centrality.analysis.drift import compare_windows
     from centrality.model.reader import reader_of
 
@@ -96,8 +97,11 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues
         reference = f"rows of {arguments.old}"
     window = arguments.window or max(100, -(-len(heads) // WINDOWS))
     window = window if window < len(heads) else None
-    names = reader_of(model).names_of_vectors()
-    return compare_windows(training, heads, window, reference, rows=rows, names=names), unreadable
+    reader = reader_of(model)
+    constants = reader.constants(tables.read(arguments.new)) if reader.has_constants() else []
+    names = reader.names_of_vectors()
+    report = compare_windows(training, heads, window, reference, rows=rows, names=names, constants=constants)
+    return report, unreadable
 
 
 def _against_model(arguments: argparse.Namespace) -> "Compared":
