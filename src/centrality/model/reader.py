@@ -78,8 +78,12 @@ class RowReader(ABC):
 
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
         """Return the feature values that a vector encodes: its own numbers, where each number is a feature."""
-        point, columns = self.fitted.absolute(point[None])[0], self.fitted.training_scores.columns
-        return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
+        point = self.fitted.absolute(point[None])[0]
+        columns = self.fitted.training_scores.columns
+        if columns is None:
+            return point
+        with np.errstate(over="ignore"):  # of the largest numbers that there are
+            return without_rounding(point, np.ptp(columns.values, axis=0))
 
     def vectors_and_issues(self, X: ModelRows) -> tuple[CheckedRows, CellIssues]:
         """Return the `vectors` of the rows and which of their cells could not be read, without a warning."""
@@ -266,6 +270,11 @@ def reader_of(model: "CentralityModel") -> RowReader:
     return model._reader()  # noqa: SLF001  (models and their readers are one house)
 
 
+def _require_rows(vectors: NDArray[Any]) -> None:
+    if not len(vectors):
+        raise InputError("At least one row was wanted, got 0 rows.")
+
+
 SHARED_WORDS = "words that other rows have"
 
 
@@ -279,8 +288,11 @@ class RepresentationReader(RowReader):
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
         """Return the rows' vectors as the networks take them; a row that could not be represented is all NaN."""
         if self.fitted.context is None:
-            return np.asarray(self._representation.transform(X))
+            vectors = np.asarray(self._representation.transform(X))
+            _require_rows(vectors)
+            return vectors
         vectors, issues = self.vectors_and_issues(X)
+        _require_rows(vectors)
         issues.require_few(self.input_spec().unreadable)
         for note in issues.notes():
             warnings.warn(note, DataNote, stacklevel=2)
