@@ -192,9 +192,25 @@ class _Lesson:
         share_of_fine = len(fine_used) / max(len(fine), 1) or 1.0
         prior_log_odds = float(np.log(share_of_odd / share_of_fine))
         used = np.sort(np.concatenate([odd_used, fine_used]))
-        ordinary = scored(subsample_evenly(np.flatnonzero(~np.isnan(scores))))
-        learned = learn(ordinary, scored(marked[used]), outlier[used], prior_log_odds)
+        with_score = np.flatnonzero(~np.isnan(scores))
+        assumed = with_score[:0] if len(fine) else _central_rows(scores, marked, len(used))
+        learned = learn(
+            scored(subsample_evenly(with_score)),
+            scored(np.concatenate([marked[used], assumed])),
+            np.concatenate([outlier[used], np.zeros(len(assumed), dtype=bool)]),
+            prior_log_odds,
+        )
+        learned = replace(learned, leave_one_out=learned.leave_one_out[: len(used)])
         return cls(marked, outlier, used, prior_log_odds, scores, learned)
+
+
+def _central_rows(scores: Matrix, marked: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return so many evenly spaced rows of the central half that are not marked: taken as fine, where no mark is.
+
+    With marks of outliers alone, a value that all rows have would be to blame, for most of those marked have it too.
+    """
+    central = np.flatnonzero(scores >= np.nanmedian(scores))
+    return subsample_evenly(np.setdiff1d(central, marked), count)
 
 
 def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:
