@@ -303,6 +303,7 @@ class DriftReport:
     windows: list[Window]
     reference_rows: int
     reference: str = "training rows"  # what the new rows were compared with
+    threshold: str = ""  # whether the model's threshold still holds, in words
 
     @property
     def changed(self) -> bool:
@@ -315,6 +316,8 @@ class DriftReport:
             f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their {by}.",
             f"All rows:  {verdict(self.whole)}",
         ]
+        if self.threshold:
+            lines.append(f"Threshold: {self.threshold}")
         if self.windows:
             changed = [window for window in self.windows if window.changed]
             size = max(window.last - window.first + 1 for window in self.windows)
@@ -341,6 +344,7 @@ def compare_windows(
     rows: CheckedRows | None = None,
     names: Names | None = None,
     constants: Sequence[Constant] = (),
+    threshold: str = "",
 ) -> DriftReport:
     """Compare new rows, by their heads (m, 2) and their columns, with the training rows: all, and window by window.
 
@@ -361,7 +365,29 @@ def compare_windows(
     drifts = [compare(first, end) for first, end in parts]
     adjusted = holm([drift.p_value for drift in drifts])
     windows = [Window(first, end - 1, drift, p) for (first, end), drift, p in zip(parts, drifts, adjusted, strict=True)]
-    return DriftReport(compare(0, m), windows, training.rows, reference)
+    return DriftReport(compare(0, m), windows, training.rows, reference, threshold)
+
+
+def threshold_in_words(threshold: float, new: Matrix, calibration: Matrix) -> str:
+    """Say whether a threshold calls about as many of the new scores outliers as of the calibration rows'.
+
+    >>> calibration = np.linspace(0, 1, 1000)
+    >>> threshold_in_words(0.1, calibration[::2], calibration)
+    'it still holds: 10.0% of the new rows are called outliers, 10.0% of the calibration rows.'
+    >>> threshold_in_words(0.1, calibration[:300], calibration)
+    'it no longer holds: 33.3% of the new rows are called outliers, 10.0% of the calibration rows (p < 0.001).'
+    """
+    new = new[~np.isnan(new)]
+    called = int((new < threshold).sum())
+    expected = int((calibration < threshold).sum())
+    m, n = len(new), len(calibration)
+    if not m or not n:
+        return ""
+    more = more_beyond(called, m, expected, n)
+    fewer = more_beyond(m - called, m, n - expected, n)
+    p = min(1.0, 2 * min(more, fewer))
+    shares = f"{called / m:.1%} of the new rows are called outliers, {expected / n:.1%} of the calibration rows"
+    return f"it no longer holds: {shares} (p {small(p)})." if p <= ALPHA else f"it still holds: {shares}."
 
 
 def verdict(drift: Drift) -> str:

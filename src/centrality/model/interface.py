@@ -267,6 +267,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             rows=rows,
             names=reader.names_of_vectors(),
             constants=reader.constants(X),
+            threshold=reader.about_threshold(heads, one_t(self.t)),
         )
 
     # Why.

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from centrality._internal.arrays import without_rounding
 from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
+from centrality.analysis.drift import threshold_in_words
 from centrality.analysis.drift_columns import Constant, Names
 from centrality.analysis.reasons import Reasons, usual_of_kind
 from centrality.model.explain import sum_by_feature
@@ -168,6 +169,15 @@ class RowReader(ABC):
         owner = self.owner()
         single = np.bincount(owner, minlength=len(features.names)) == 1
         return Names([features.names[k] for k in owner], [bool(single[k]) for k in owner])
+
+    def about_threshold(self, heads: Matrix, t: float) -> str:
+        """Say whether the threshold at t calls about as many rows with these heads outliers as calibration rows."""
+        fitted = self.fitted
+        if fitted.inliers is None or (fitted.offsets is None and t != fitted.offset_at_t):
+            return ""
+        calibration = fitted.mixing.squeeze(fitted.inlier_scores(t))
+        threshold = float(fitted.mixing.squeeze(np.array(fitted.offset_for(t))))
+        return threshold_in_words(threshold, fitted.mixing(heads, t), calibration)
 
     def owner(self) -> NDArray[np.intp]:  # (p,)
         """Return which feature each number of a vector belongs to; without features, each is one by itself."""

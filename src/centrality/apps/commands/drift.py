@@ -89,7 +89,8 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues
     from centrality.analysis.drift import compare_windows
     from centrality.model.reader import reader_of
 
-    if Path(arguments.old).suffix == ".safetensors":
+    against_model = Path(arguments.old).suffix == ".safetensors"
+    if against_model:
         model, training, heads, rows, unreadable = _against_model(arguments)
         reference = f"training rows of {arguments.old}"
     else:
@@ -100,7 +101,10 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues
     reader = reader_of(model)
     constants = reader.constants(tables.read(arguments.new)) if reader.has_constants() else []
     names = reader.names_of_vectors()
-    report = compare_windows(training, heads, window, reference, rows=rows, names=names, constants=constants)
+    threshold = reader.about_threshold(heads, float(model.t)) if against_model else ""
+    report = compare_windows(
+        training, heads, window, reference, rows=rows, names=names, constants=constants, threshold=threshold
+    )
     return report, unreadable
 
 
