@@ -348,7 +348,8 @@ class Table(Representation):
         return dict(self._doubts)
 
     def types(self) -> dict[str, pa.DataType]:
-        return {name: encoder.type() for name, encoder in self._encoders.items() if encoder.kind != "left out"}
+        names = {*self._columns_read(), *self.watched()}
+        return {name: encoder.type() for name, encoder in self._encoders.items() if name in names}
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
