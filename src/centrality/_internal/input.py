@@ -266,13 +266,17 @@ def in_memory(X: Any) -> Any:
         return X
     kind = type(X).__module__.partition(".")[0]
     if kind == "torch" and hasattr(X, "detach"):
-        return X.detach().cpu().numpy()
+        tensor = X.detach().cpu()
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
     if kind == "pyspark":
         raise InputTypeError(
             "A table on this machine was wanted, got one of Spark: centrality.spark.score scores those."
         )
     if kind == "xarray" and hasattr(X, "data_vars"):
         raise InputTypeError("Rows and columns were wanted, got an xarray Dataset: give its to_dataframe() instead.")
+    if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise InputError(f"Names of columns must differ, but {twice!r} comes twice.")
     frame = nw.from_native(X, pass_through=True)
     return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else without_mask(X)
 
