@@ -185,6 +185,11 @@ class Numbers(ColumnEncoder):
         missing = 1 - (len(present) + int(wrong.sum())) / len(x)
         if (present == present[0]).all() and missing == 0:
             return LeftOut.constant(float(present[0]))
+        with np.errstate(over="ignore"):
+            if np.isinf(np.ptp(present)):
+                raise TableError(
+                    f"Column {name!r}: numbers of at most 1e307 were wanted, got {np.abs(present).max():g}."
+                )
         if cells := int(wild_cells(present[:, None])[0]):
             warn_caller(about_wild_cells(name, cells))
         ends = [float(present.min()), float(present.max())]
@@ -294,6 +299,61 @@ def _floats(
     if np.isinf(x).any():
         raise TableError(f"Column {name!r}: finite numbers were wanted, got infinity in {int(np.isinf(x).sum())} rows.")
     return x, np.zeros(len(x), dtype=bool)
+
+
+@dataclass
+class Vectors(ColumnEncoder):
+    """Encodes lists of equally many numbers, such as embeddings; all are moved and scaled together."""
+
+    center: NDArray[np.float64]
+    factor: float
+    missing: float  # the share of the training rows without a list
+    kind = "vectors"
+
+    @classmethod
+    def fit(cls, name: str, values: pa.ChunkedArray) -> "Vectors | LeftOut":
+        there = mask_of(values.is_valid().combine_chunks())
+        if not there.any():
+            return LeftOut.empty()
+        width = int(pc.list_value_length(values.drop_null())[0].as_py())
+        vectors = _vectors(name, values, width)[there]
+        center = vectors.mean(0)
+        return cls(center, float(np.sqrt(np.square(vectors - center).sum(1).mean())) or 1.0, 1 - float(there.mean()))
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        vectors = _vectors(name, values, len(self.center))
+        gaps = np.isnan(vectors[:, 0])
+        block = (np.where(gaps[:, None], self.center, vectors) - self.center) / self.factor
+        if self.missing:
+            return Cells(np.column_stack([block, gaps - self.missing]), gaps, {})
+        return Cells(block, gaps, {NEW_GAP: gaps})
+
+    def outlying_code(self) -> NDArray[np.float64]:
+        return np.asarray(FAR * np.eye(len(self.names("")))[0])
+
+    def names(self, name: str) -> list[str]:
+        return [f"{name} {k}" for k in range(len(self.center))] + ([f"{name} missing"] if self.missing else [])
+
+    def describe(self) -> str:
+        return f"vectors of {len(self.center)} numbers, scaled together"
+
+    def type(self) -> pa.DataType:
+        return pa.list_(pa.float64())
+
+
+def _vectors(name: str, values: pa.ChunkedArray, width: int) -> NDArray[np.float64]:  # (n, width)
+    """Return lists of so many finite numbers as rows, NaN where there is none; raise if one has more or fewer."""
+    lists = values.cast(pa.list_(pa.float64())).combine_chunks()
+    there = mask_of(lists.is_valid())
+    lengths = pc.list_value_length(lists).drop_null().to_numpy()
+    if width == 0 or (lengths != width).any():
+        wrong = int(lengths[lengths != width][0]) if (lengths != width).any() else 0
+        raise TableError(f"Column {name!r}: lists of {width or 'some'} numbers were wanted, got one of {wrong}.")
+    vectors = np.full((len(lists), width), np.nan)
+    vectors[there] = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    if not np.isfinite(vectors[there]).all():
+        raise TableError(f"Column {name!r}: lists of finite numbers were wanted, got a gap or infinity in one.")
+    return vectors
 
 
 RARE = 0.005  # categories below this share of the rows are taken together

@@ -183,4 +183,8 @@ def _checked(i: int, item: object) -> str:
         return ""
     if not isinstance(item, str):
         raise InputTypeError(f"Texts were wanted, but item {i} is of type {type(item).__name__}.")
+    try:
+        item.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"Text {i} holds half a character (a lone surrogate), which is no text.") from None
     return item
