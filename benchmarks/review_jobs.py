@@ -108,7 +108,7 @@ def chosen(tab: Any) -> int:
 
 def left(tab: Any) -> int:
     """How many rows the filter leaves."""
-    return int(tab.locator(".histogram .said").inner_text().split()[0].replace(",", ""))
+    return int(tab.locator(".bar .rows").inner_text().split()[0].replace(",", ""))
 
 
 class Desk:
