@@ -3,6 +3,7 @@
 import hashlib
 import json
 import tempfile
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -300,3 +301,17 @@ def with_scores(job: ScoringJob, adapter: Adapter, table: pa.Table) -> pa.Table:
         kind = pa.string() if values.dtype == object else None
         table = table.append_column(name, pa.array(values, kind, from_pandas=True))  # NaN: this row has no score
     return table
+
+
+def score_batches(job: ScoringJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches that belong together with the job's columns.
+
+    Whether too many cells cannot be read is judged by all rows so far, not by a batch: Spark, for one, cuts them small.
+    """
+    adapter: Adapter | None = None
+    for batch in batches:
+        adapter = Adapter(job.model, batch.schema.names) if adapter is None else adapter
+        yield from with_scores(job, adapter, pa.Table.from_batches([batch])).to_batches()
+        adapter.require_readable(after=ENOUGH_ROWS)
+    if adapter is not None:
+        adapter.report()
