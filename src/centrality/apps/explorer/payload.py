@@ -188,7 +188,7 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
     """Set the header's fields that say which questions a host with the model can answer."""
     if view.live is not None:
         header["typical_with"] = bool(view.live.columns) and view.reasons is not None and view.neighbours is not None
-        header["words"] = view.live.has_words
+        header["words"] = list(view.live.texts)
     if view.again is not None:
         header["may_be_given"] = list(view.may_be_given)
     header["later"] = view.later is not None

@@ -19,6 +19,7 @@ from centrality.apps.explorer.content import (
     LazyKeys,
     columns_of,
     fingerprints,
+    from_common_folder,
     items_of,
     row_keys,
     with_folders,
@@ -258,7 +259,9 @@ def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> Se
 
 def _keys_now(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tuple[str, ...]:
     """Return the keys of these rows: by a column, by all their cells, or else by their texts or vectors."""
-    if scored.is_table or column is not None:
+    if scored.items.kind == "picture" and scored.is_table and column is None:
+        keys = row_keys(from_common_folder(scored.table))
+    elif scored.is_table or column is not None:
         keys = row_keys(scored.table, column)
     elif (text := scored.items.whole) is not None:
         keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.units)))
