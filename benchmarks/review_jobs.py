@@ -1,4 +1,4 @@
-"""What a review takes on the explorer page: clicks, keys and seconds of fifteen jobs, each with an outcome that is checked.
+"""What a review takes on the explorer page: clicks, keys and seconds of fifteen jobs; each outcome is checked.
 
 1,200 houses, ten of them with a planted error, served by `centrality explore`; a script does what a reader would do. A
 click or a drag is one, a key is one, each letter that is typed is one. Seconds are those of the machine, from the first
@@ -30,8 +30,8 @@ from centrality import FUSE, Chain, representations
 
 ROWS, GAPS = 1200, 25
 ASKED = "(query) => (new URLSearchParams(location.hash.slice(1)).get('query') ?? '') === query"
-FOUND = """() => fetch("ask", { method: "PUT", body: JSON.stringify({ ask: "findings" }) }).then((answer) => answer.json())
-  .then(({ findings }) => [...new Set(findings.flatMap((one) => one.rows))])"""
+FOUND = """() => fetch("ask", { method: "PUT", body: JSON.stringify({ ask: "findings" }) })
+  .then((answer) => answer.json()).then(({ findings }) => [...new Set(findings.flatMap((one) => one.rows))])"""
 NAMED, OUTLIER, FINE = "Ann", "o", "f"
 ERRORS = (
     ("price", 7, 9e6), ("price", 19, 1.0), ("rooms", 40, 60.0), ("rooms", 77, 41.0), ("year", 99, 2190.0),
@@ -226,6 +226,8 @@ class Jobs:
             looked, marked = 0, set[int]()
             hand.press("r")
             hand.click(hand.tab.get_by_role("button", name="the oddest instead"))
+            hand.tab.locator(".review h2", has_text="of 100 done").wait_for()
+            settle(hand.tab)
             while marked != planted and looked < 100:
                 row = chosen(hand.tab)
                 looked += 1
@@ -377,7 +379,8 @@ def main() -> None:
             jobs = Jobs(browser, desk, Path(name))
             hand = jobs.open()
             for job in (
-                jobs.is_it_ok, jobs.suspicious_group, jobs.two_groups, jobs.share, jobs.find_errors, jobs.mark_twenty, jobs.mark_many, jobs.lasso, jobs.compare, jobs.filter_by_mark,
+                jobs.is_it_ok, jobs.suspicious_group, jobs.two_groups, jobs.share, jobs.find_errors,
+                jobs.mark_twenty, jobs.mark_many, jobs.lasso, jobs.compare, jobs.filter_by_mark,
                 jobs.find_missing, jobs.hand_over, jobs.two_tabs, jobs.dead_server, jobs.tomorrow,
             ):  # fmt: skip
                 job(hand)

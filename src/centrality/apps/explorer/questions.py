@@ -87,7 +87,7 @@ def _is_finer(held: pa.ChunkedArray) -> bool:
 
 
 class Question(TypedDict):
-    """Hold a question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
+    """A question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
 
     ask: str
     row: NotRequired[int]
@@ -179,11 +179,11 @@ def whole_texts(view: View, row: int) -> dict[str, str]:
     return {} if view.whole_texts is None else view.whole_texts(row)
 
 
-def again(view: View, given: object) -> View:
+def refit(view: View, given: object) -> View:
     """Return the view of the same rows by a model fitted again with these columns as context."""
-    if view.again is None:
+    if view.refit is None:
         raise InputError("There is no model behind this page that could be fitted anew.")
-    return view.again(given)
+    return view.refit(given)
 
 
 def jobs(view: View) -> Jobs:

@@ -33,7 +33,7 @@ MOST_TO_REVIEW = 20_000  # rows of a queue
 
 @dataclass(frozen=True)
 class Jobs:
-    """Hold the model and the rows of a view; questions and answers name rows by their position in it."""
+    """The model and the rows of a view; questions and answers name rows by their position in it."""
 
     model: CentralityModel
     vectors: CheckedRows  # (n, p)
@@ -116,7 +116,7 @@ TOLD = 6  # features of a row that the page names at one t
 
 @dataclass(frozen=True)
 class Explained:
-    """Hold what each feature contributes to the global and the local units of k rows."""
+    """What each feature contributes to the global and the local units of k rows."""
 
     parts: NDArray[np.float64]  # (k, 2, features)
     units: NDArray[np.float64]  # (k, 2) of the rows
