@@ -52,7 +52,7 @@ def social_card() -> None:
     figure.text(0.05, 0.74, "How typical is this data point?", fontsize=27, color="#444444")
     for k, name in enumerate(("global", "both", "local")):
         panel = figure.add_axes((0.05 + 0.31 * k, 0.1, 0.28, 0.53))
-        panel.contourf(x, y, f[:, :, k], levels=12, cmap=plots._style.COLOUR_MAP)
+        panel.contourf(x, y, f[:, :, k], levels=12, cmap=plots.figures.COLOUR_MAP)
         panel.set(xticks=[], yticks=[])
         panel.set_xlabel(name, fontsize=20)
     figure.savefig(FOLDER.parent / "_static" / "social_card.png")

@@ -10,7 +10,7 @@ import tables_of_choices
 import tables_of_speed
 from results import ROOT, markdown, origin, rows, short
 
-WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
+WITH_TABLES = ("method", "details", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
 GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels", "marks")
 PAGES = [
     *(ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES),
@@ -166,6 +166,53 @@ def explanations_planted() -> str:
     return markdown(["data", "fault", *names], body)
 
 
+def known_truth_called() -> str:
+    body = [
+        [
+            r["data"],
+            r["rows"],
+            *(f"{float(r[name]):.3f} ± {float(r[f'{name} se']):.3f}" for name in ("fresh", "training")),
+        ]
+        for r in rows("known_truth_called")
+    ]
+    return markdown(["data", "rows", "of fresh rows", "of training rows"], body)
+
+
+def network_worth() -> str:
+    """What the local network adds, in thousandths: the whole, and the differences to the background alone."""
+    names = {"adbench_dev": "tables", "macrodata_dev": "small tables", "embeddings_dev": "embeddings"}
+    body = [
+        [
+            f"{r['sets']} {names[r['collection']]}",
+            f"{r['protocol']}, t = {float(r['t']):g}",
+            *(f"{short(r[f'{metric} background'])} → {short(r[f'{metric} whole'])}" for metric in ("roc", "ap")),
+            *(
+                f"{1000 * float(r[f'{metric} added']):+.1f} ± {1000 * float(r[f'{metric} se']):.1f}"
+                for metric in ("roc", "ap")
+            ),
+        ]
+        for r in rows("network_worth")
+    ]
+    header = ["sets", "protocol", "AUC-ROC", "average precision", "AUC-ROC added, × 1000", "precision added, × 1000"]
+    return markdown(header, body)
+
+
+def network_worlds() -> str:
+    body = [
+        [
+            r["world"],
+            f"{int(r['rows']):,}",
+            "yes" if r["novelty"] == "True" else "no",
+            *(
+                " / ".join(f"{float(r[f'{kind}, {name}']):.2f}" for kind in ("mixed", "beside"))
+                for name in ("background", "whole", "kNN")
+            ),
+        ]
+        for r in rows("network_worlds")
+    ]
+    return markdown(["rows lie on", "rows", "novelty", "background alone", "with the network", "kNN"], body)
+
+
 def contextual_means() -> str:
     body = [[r["method"], *(short(r[name]) for name in ("auc", "ap", "seconds"))] for r in rows("contextual_means")]
     return markdown(["method", "AUC-ROC", "average precision", "seconds of one core"], body)
@@ -199,6 +246,9 @@ MADE = (
     column_writings,
     planted_cells,
     false_discoveries,
+    known_truth_called,
+    network_worth,
+    network_worlds,
     ablation,
     detection,
     scale_sample,

@@ -2,6 +2,7 @@
 
 import datetime
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -189,5 +190,5 @@ def test_a_placeholder_of_9999_does_not_blind_its_column(stored):
 
 def test_dates_of_two_periods_are_all_within_reach():
     days = pd.Series(pd.date_range("2024-01-01", periods=500).append(pd.date_range("2200-01-01", periods=500)))
-    encoder = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
+    encoder: Any = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
     assert encoder.deviations[0] == pytest.approx(days.dt.year.std(ddof=0))

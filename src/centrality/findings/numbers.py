@@ -63,6 +63,7 @@ class Prediction:
     measure: Measure
     expected: Floats  # (n,) in units of z
     trust: float  # the share of the variance that is predicted
+    alone: Floats  # (n,) one in how many rows is as far from the column's other numbers
     severity: Floats  # (n,) one in how many rows is as far off, given the others as far as they say something
 
     @property
@@ -94,12 +95,12 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
         gram[np.diag_indices_from(gram)] += RIDGE
         expected = features[:, others] @ np.linalg.solve(gram, features[:, others].T @ y)
         trust = float(np.clip(1 - np.var((y - expected)[there]) / np.var(y[there]), 0.0, 1.0))
-        alone = np.log(far_out(np.abs(measure.z)))
+        alone = np.where(there, far_out(np.abs(measure.z)), 1.0)
         off = np.abs(measure.z - expected)
         given = np.log(far_out(np.where(off < measure.step, 0.0, off)))
-        severity = np.exp(trust * given + (1 - trust) * alone)
+        severity = np.exp(trust * given + (1 - trust) * np.log(alone))
         severity = np.fmax(severity, _within_kinds(measure, columns))
-        found.append(Prediction(measure, expected, trust, np.where(there, severity, 1.0)))
+        found.append(Prediction(measure, expected, trust, alone, np.where(there, severity, 1.0)))
     return found
 
 

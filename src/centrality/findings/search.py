@@ -25,6 +25,8 @@ from centrality.selection.rank import as_frame, fit_default_model
 from centrality.tables.binary import IMAGE_SUFFIXES
 
 COVERED = 0.8  # the share of a finding's rows in others, of the same columns, from which on it follows from them
+DOUBTFUL = 2.0  # what every other cell has is no doubt
+OF_CELLS = frozenset({"placeholder", "scale", "format", "unreadable", "slipped", "markup", "spelling", "label"})
 VECTORS = 32  # columns of an array from which on they are a vector, not columns with a meaning of their own
 
 Path_ = str | os.PathLike[str]
@@ -66,14 +68,17 @@ def check(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
-        changes, old = (), None
+        changes: Sequence[Change] = ()
+        old = None
         if against is not None:
             old, changes = _changes(against, learned, model, random_state)
         if model is None:
             model = fit_default_model(learned, random_state, given=_names(given) or None)
         sheet = Sheet(data, learned, model, label, random_state, is_table, old, changes)
         items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
-    return Findings(verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data)
+    return Findings(
+        verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data, sheet.causes
+    )
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -144,14 +149,18 @@ def _in_order(found: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
-    """Return how doubtful each cell is, as a frame like the data; cells of findings at least as doubtful as these."""
+    """Return how doubtful each cell is, as a frame like the data; those of findings are at least as doubtful as these.
+
+    Of a broken tie the first column is named, and judged by the rest of the row already; gaps and odd groups are of
+    whole rows.
+    """
     doubts = np.zeros((sheet.data.num_rows, sheet.data.num_columns))
     places = {name: place for place, name in enumerate(sheet.data.column_names)}
     for column, severity in zip(sheet.columns, sheet.doubts.T, strict=True):
-        doubts[:, places[column.name]] = np.where(severity > 1.0 + 1e-9, np.minimum(severity, MOST_SAID), 0.0)
+        doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, MOST_SAID), 0.0)
     for finding in found:
         for name in finding.columns:
-            if name in places and finding.kind != "odd group":
+            if name in places and finding.kind in OF_CELLS:
                 doubts[finding.rows, places[name]] = np.maximum(doubts[finding.rows, places[name]], finding.severity)
     table = pa.table({name: doubts[:, place] for name, place in places.items()})
     return as_kind_of(table, frame)

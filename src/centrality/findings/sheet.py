@@ -48,9 +48,9 @@ class Sheet:
             if not any(is_kind(self.data[name].type) for is_kind in kinds)
         ]
 
-    def column(self, name: str) -> Column:
-        """Return the column of this name."""
-        return next(column for column in self.columns if column.name == name)
+    def find_column(self, name: str) -> Column | None:
+        """Return the column of this name, if there is one."""
+        return next((column for column in self.columns if column.name == name), None)
 
     @cached_property
     def scores(self) -> Floats:
@@ -96,7 +96,16 @@ class Sheet:
     @cached_property
     def doubts(self) -> Floats:  # (n, columns)
         """Return how doubtful each cell is, at least 1."""
+        if not self.columns:
+            return np.ones((self.data.num_rows, 0))
         return cell_doubts(self.columns, self.by_rest, self.predictions)
+
+    @cached_property
+    def causes(self) -> tuple[Finding, ...]:
+        """Return the oddest rows, grouped by cause."""
+        from centrality.findings.kinds.groups import causes_of  # it looks at the sheet
+
+        return tuple(causes_of(self))
 
     def finding(
         self,

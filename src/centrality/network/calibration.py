@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError
-from centrality.engine import EngineCalibration, engine
+from centrality.engine import Engine, EngineCalibration, engine
 
 LOCAL_WEIGHT = 9.0  # w, measured: benchmarks/detection and, given a context, benchmarks/contextual.py
 ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
@@ -62,6 +62,11 @@ class Mixing:
         """Return by how many units the local score may exceed the global one at t."""
         with np.errstate(divide="ignore"):
             return np.asarray(ALLOWANCE / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
+
+    def constants_at(self, t: float) -> tuple[float, float]:
+        """Return the share and the allowance at t, as the engine takes them."""
+        share = t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
+        return share, ALLOWANCE / (1 - t) if self.veto and t < 1 else float("inf")
 
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
@@ -132,9 +137,11 @@ def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> M
 
 
 def squeezed(units: Matrix) -> Matrix:
-    """Map the real line onto (0, 1), smoothly and strictly increasing: 0 becomes 1/2; the lower tail is 1/distance."""
-    size = np.minimum(np.abs(units), 1e100)  # the cube of more would overflow
-    return np.asarray(np.where(units <= 0, 0.5 / (1 + size), 0.5 + 0.5 * size / np.cbrt(1 + size**3)))
+    """Map the real line onto (0, 1), smoothly and strictly increasing: 0 becomes 1/2; the lower tail is 1/distance.
+
+    Above 0 it is 1/2 + u / 2 ∛(1 + u³). The engine computes it, with the same bits on every CPU.
+    """
+    return engine().squeeze(_contiguous(units).reshape(-1)).reshape(np.shape(units))
 
 
 def stretched(heads: Matrix) -> Matrix:
@@ -248,11 +255,15 @@ class Calibration(FrozenArrays):
             halves[1, 1] = halves[1, 0] + LOCAL_WIDTH_GIVEN * (halves[1, 1] - halves[1, 0])
         return replace(calibration, ends=ends, halves=halves), raw
 
-    @cached_property
-    def _engine(self) -> EngineCalibration:
+    def to_engine(self, engine: Engine) -> EngineCalibration:
+        """Return these constants as a build of the engine takes them."""
         low, width = rescaling(self.potentials)
         center, spread = rescaling(self.members)
-        return engine().Calibration(low, 1 / width, center, 1 / spread)
+        return engine.Calibration(low, 1 / width, center, 1 / spread)
+
+    @cached_property
+    def _engine(self) -> EngineCalibration:
+        return self.to_engine(engine())
 
     @cached_property
     def _upper_half(self) -> tuple[Matrix, Matrix]:

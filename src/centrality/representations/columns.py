@@ -25,7 +25,18 @@ from centrality._internal.model_file import Arrays
 from centrality._internal.text import number
 from centrality.analysis.report import about_wild_cells, wild_cells
 from centrality.network.scaling import Scaling
-from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_NUMBER, NO_UNIT, TWO_NUMBERS, TableError, is_text
+from centrality.tables.columns import (
+    BEYOND_ALL,
+    CHANGED,
+    FILLED,
+    NEW_GAP,
+    NEW_VALUE,
+    NO_NUMBER,
+    NO_UNIT,
+    TWO_NUMBERS,
+    TableError,
+    is_text,
+)
 from centrality.tables.written_numbers import NumberFormat
 
 if TYPE_CHECKING:
@@ -120,6 +131,7 @@ def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
 
 
 JUMP = 20.0  # times the median of fitting: a column of numbers so much larger or smaller may be of another unit
+ENOUGH_TO_TELL = 20  # rows of which all lie beyond those of fitting
 FAR = 6.0  # deviations from the mean at which a cell unlike any in fitting is put
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
@@ -164,6 +176,10 @@ class ColumnEncoder:
         """Return the value that these numbers encode; None where it cannot be decoded."""
         return None
 
+    def gap_share(self) -> float:
+        """Return the share of the rows of fitting that had no value."""
+        return float(getattr(self, "missing", 0.0))
+
     def type(self) -> pa.DataType:
         """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
         return pa.string()
@@ -174,7 +190,35 @@ class LeftOut(ColumnEncoder):
     """Leaves out a column that carries no information."""
 
     why: str
+    value: str | None = None  # the one that all rows of fitting had
+    is_empty: bool = False  # no row of fitting had any
     kind = "left out"
+
+    @classmethod
+    def constant(cls, value: float | str) -> "LeftOut":
+        """Leave out a column of one value, which is kept to tell when it changes."""
+        return cls(f"every value is {value!r}" if isinstance(value, str) else f"every value is {value:g}", str(value))
+
+    @classmethod
+    def empty(cls) -> "LeftOut":
+        """Leave out a column without a value."""
+        return cls("every value is missing", is_empty=True)
+
+    def is_watched(self) -> bool:
+        """Say whether new values of the column may differ from what all of fitting were."""
+        return self.is_empty or self.value is not None
+
+    def changes(self, values: pa.ChunkedArray) -> dict[str, Mask]:
+        """Say which values are not what all of fitting were; numbers are compared as such, however they are written."""
+        there = mask_of(values.is_valid().combine_chunks())
+        if self.is_empty:
+            return {FILLED: there}
+        texts = texts_of(values)
+        same = mask_of(pc.equal(texts, self.value).fill_null(False))  # noqa: FBT003
+        number = NumberFormat().read(pa.array([self.value]))[0][0]
+        if not np.isnan(number):
+            same |= NumberFormat().read(texts)[0] == number
+        return {CHANGED: ~same}
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         return Cells(np.empty((len(values), 0)), np.zeros(len(values), dtype=bool), {})
@@ -187,6 +231,13 @@ class LeftOut(ColumnEncoder):
 
     def describe(self) -> str:
         return f"left out: {self.why}"
+
+
+def beyond_all(x: NDArray[Any], ends: Sequence[float]) -> Mask:
+    """Return all cells that hold a number if they all lie on one side of the ends of fitting, else none."""
+    there = ~np.isnan(x)
+    outside = bool(ends) and there.sum() >= ENOUGH_TO_TELL and (np.nanmin(x) > ends[1] or np.nanmax(x) < ends[0])
+    return there if outside else np.zeros(len(x), dtype=bool)
 
 
 def texts_of(values: pa.ChunkedArray) -> pa.Array:
@@ -209,6 +260,7 @@ class Numbers(ColumnEncoder):
     center: float = 0.0
     weight: float = 0.0  # 0: all values were equal, and only gaps count
     far: float = FAR  # where a cell is put that cannot be read: no nearer than any number of fitting
+    ends: list[float] = field(default_factory=list)  # the least and the greatest number of fitting
     kind = "numbers"
     _present: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)  # until they are scaled
 
@@ -218,17 +270,25 @@ class Numbers(ColumnEncoder):
         x, wrong = _floats(name, values, writing)
         present = x[~np.isnan(x)]
         if len(present) == 0:
-            return LeftOut("every value is missing")
+            return LeftOut.empty()
         missing = 1 - (len(present) + int(wrong.sum())) / len(x)
         if (present == present[0]).all() and missing == 0:
-            return LeftOut(f"every value is {present[0]:g}")
+            return LeftOut.constant(float(present[0]))
         if cells := int(wild_cells(present[:, None])[0]):
             warn_caller(about_wild_cells(name, cells))
-        return cls(missing, writing, pa.types.is_time(values.type), center=float(present[0]), _present=present)
+        ends = [float(present.min()), float(present.max())]
+        clock = pa.types.is_time(values.type)
+        return cls(missing, writing, clock, center=float(present[0]), ends=ends, _present=present)
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where one is missing or cannot be read."""
         return _floats(name, values, self.writing)[0]
+
+    def is_whole(self, kind: pa.DataType) -> bool:
+        """Say whether the numbers were written as whole ones, without a unit: as identifiers are."""
+        if self.writing is None:
+            return bool(pa.types.is_integer(kind))
+        return not (self.writing.decimals or self.writing.before or self.writing.after)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         x, wrong = _floats(name, values, self.writing)
@@ -240,12 +300,14 @@ class Numbers(ColumnEncoder):
         if wrong.any():
             two = np.zeros(len(wrong), dtype=bool)
             two[wrong] = writing.two_readings(texts_of(values).filter(pa.array(wrong)))
-            faults = {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
+            faults |= {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
         if (writing.before or writing.after) and self.center and not absent.all():
             size = float(np.nanmedian(np.abs(x))) / abs(self.center)
             jumps = not 1 / JUMP < size < JUMP
             if jumps and (not is_text(values.type) or writing.without_unit(texts_of(values))):
                 faults[NO_UNIT] = ~absent  # fractions in a column of per cent, say
+        if NO_UNIT not in faults:
+            faults[BEYOND_ALL] = beyond_all(x, self.ends)
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
         return Cells(z[:, None], gaps, faults | {NEW_GAP: gaps})
@@ -346,7 +408,7 @@ class Categories(ColumnEncoder):
         counts = {v["values"]: v["counts"] for v in texts_of(values).fill_null(MISSING).value_counts().to_pylist()}
         if len(counts) == 1:
             only = next(iter(counts))
-            return LeftOut("every value is missing" if only == MISSING else f"every value is {only!r}")
+            return LeftOut.empty() if only == MISSING else LeftOut.constant(only)
         total, once = sum(counts.values()), [level for level, count in counts.items() if count == 1]
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
         other = OTHER
@@ -381,6 +443,9 @@ class Categories(ColumnEncoder):
         """Return a point in the direction of the rarest category, but farther off."""
         z = np.eye(len(self.levels))[self._rarest()] - np.array(self.shares)
         return np.asarray(FAR * z / np.linalg.norm(z))
+
+    def gap_share(self) -> float:
+        return self.shares[self.levels.index(MISSING)] if MISSING in self.levels else 0.0
 
     def _rarest(self) -> int:
         return self.levels.index(self.other) if self.rare else int(np.argmin(self.shares))

@@ -144,6 +144,14 @@ class Oddness:
 
 
 @dataclass(frozen=True, eq=False)
+class Judgement:
+    """Hold how odd the moments of a series are, and the windows of which they are the mean."""
+
+    moments: Oddness
+    windows: Values  # in all
+
+
+@dataclass(frozen=True, eq=False)
 class Levels:
     """Hold how so many scores are distributed: rising scores, and the share of all that are at least as high."""
 

@@ -142,7 +142,8 @@ def parser() -> Parser:
             default = False if option == "--json" else argparse.SUPPRESS
             command.add_argument(option, action="store_true", default=default, help=text)
         module.arguments(command)
-        command.set_defaults(run=module.run, show=module.show, parser=command)
+        brief = getattr(module, "show_quietly", module.show)  # what --quiet leaves of the result
+        command.set_defaults(run=module.run, show=module.show, show_quietly=brief, parser=command)
     root.commands = commands.choices
     return root
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from centrality._internal.checks import InputError
 from centrality.apps.commands._arguments import DATA, GIVEN, column_names, encoding_of_text, require_output, seed
 from centrality.apps.commands._reading import require_rows_output, rows_output
-from centrality.apps.commands._terminal import Result, paint, working
+from centrality.apps.commands._terminal import FOUND, Result, paint, working
 
 HELP = "say what is wrong in a file, the worst first; it needs no model"
-FOUND = 1  # the exit status where findings are as severe as --fail-on says
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -22,7 +21,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--fail-on",
         type=severity,
         metavar="SEVERITY",
-        help="exit with status 1 if a finding is as odd as one in so many ordinary rows, such as 100; 1 is any finding",
+        help=f"exit with status {FOUND} if a finding is as odd as one in so many ordinary rows, such as 100; 1 is any "
+        "finding",
     )
     command.add_argument("--html", type=Path, metavar="REPORT", help="write the report as a page of its own there")
     encoding_of_text(command)

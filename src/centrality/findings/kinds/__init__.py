@@ -14,6 +14,7 @@ from centrality.findings.kinds import (
     reading,
     scale,
     spellings,
+    sums,
     texts,
     ties,
 )
@@ -22,6 +23,7 @@ from centrality.findings.sheet import Sheet
 # Where two findings are about the same rows and columns, the one of the earlier kind is told.
 KINDS: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
     placeholders.find,
+    sums.find,
     scale.find,
     texts.find,
     reading.find,
