@@ -59,7 +59,7 @@ def ours(column: Column) -> Reading:
     if isinstance(encoder, Numbers):
         return NUMBER, encoder.numbers("column", rows["column"])
     if encoder.kind == "dates":
-        return DATE, seconds(read_dates(rows["column"], encoder.format)[0])
+        return DATE, seconds(read_dates(rows["column"], encoder.format, encoder.zone)[0])
     return WORDS, None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from centrality.chain import Chain as Chain
     from centrality.chain import load as load
+    from centrality.findings import check as check
     from centrality.fuse import FUSE as FUSE
     from centrality.fuse import PaperFUSE as PaperFUSE
     from centrality.network.calibration import blend as blend
@@ -28,6 +29,7 @@ _HOMES = {
     "Chain": "chain",
     "load": "chain",
     "blend": "network.calibration",
+    "check": "findings",
     "copies": "selection.copies",
     "rank": "selection.rank",
     "select": "selection.pick",
@@ -37,6 +39,7 @@ _ROOMS = (
     "datasets",
     "depths",
     "distributed",
+    "findings",
     "maps",
     "metrics",
     "onnx",
@@ -54,6 +57,7 @@ __all__ = [
     "Timeline",
     "__version__",
     "blend",
+    "check",
     "copies",
     "load",
     "rank",

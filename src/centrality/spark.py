@@ -1,6 +1,7 @@
 """Score a Spark DataFrame: the same comes back with centrality columns, each partition scored where it lies."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from centrality.bulk.adapter import Adapter
 from centrality.bulk.score import ScoringJob, with_scores
 from centrality.model.interface import CentralityModel
 from centrality.network.calibration import checked_t
+from centrality.tables.columns import ENOUGH_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,11 +41,18 @@ def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float]
     input_fields = [field for field in frame.schema.fields if field.name not in job.names]
     schema = types.StructType([*input_fields, *(types.StructField(name, types.DoubleType()) for name in job.names)])
 
-    def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            adapter = Adapter(model, batch.schema.names)
-            table = with_scores(job, adapter, pa.Table.from_batches([batch]))
-            adapter.report()
-            yield from table.to_batches()
+    return frame.mapInArrow(partial(scored_batches, job), schema)
 
-    return frame.mapInArrow(scored, schema)
+
+def scored_batches(job: ScoringJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a partition with the job's columns.
+
+    Whether too many cells cannot be read is judged by all rows so far, not by a batch: Spark cuts these small.
+    """
+    adapter: Adapter | None = None
+    for batch in batches:
+        adapter = Adapter(job.model, batch.schema.names) if adapter is None else adapter
+        yield from with_scores(job, adapter, pa.Table.from_batches([batch])).to_batches()
+        adapter.require_readable(after=ENOUGH_ROWS)
+    if adapter is not None:
+        adapter.report()

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ks_2samp, spearmanr
 
 from centrality._internal.checks import InputError
-from centrality.analysis.drift_columns import PAIRED, VALUES, TrainingColumns, more_beyond
+from centrality.analysis.drift_columns import PAIRED, VALUES, Names, TrainingColumns, more_beyond
 
 KINDS = {
     "binary": lambda n, rng: rng.integers(0, 2, (n, 4)).astype(float),
@@ -21,7 +21,7 @@ KINDS = {
 
 def compared(old: np.ndarray, new: np.ndarray):
     names = [f"x{j}" for j in range(old.shape[1])]
-    return TrainingColumns.of(old).compare(new, names, [True] * len(names))
+    return TrainingColumns.of(old).compare(new, Names(names, [True] * len(names)))
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from centrality.apps.explorer import marks
 from centrality.apps.explorer.content import LazyKeys, columns_of, row_keys
-from tests.explorer.pages import exported, later, serving, settle, some_view
+from tests.explorer.pages import exported, later, menu, serving, settle, some_view
 
 pytestmark = pytest.mark.browser
 
@@ -176,7 +176,7 @@ def test_marks_find_their_rows_in_another_order_and_stay_when_rows_are_missing(r
     turned = run(path, shown=view(np.delete(np.arange(N)[::-1], N - 1 - 6)))  # back to front, and without row 6
     other = reviewing(open_page, turned.server.url)
     other.get_by_text("1 outlier, 0 fine, 0 later").wait_for()
-    other.get_by_text("1 mark of rows that are not here, kept as well").wait_for()
+    other.get_by_text("1 mark of rows that are not here, kept as well").wait_for(state="attached")
     other.evaluate("location.hash = 'panel=review&row=33'")  # 39 - 5, and one less
     other.locator(".facts", has_text="Row 33 ").wait_for()
     assert "name 5" in other.locator(".cells-beside").inner_text()
@@ -198,7 +198,7 @@ def test_tabs_of_an_exported_page_share_their_marks_and_these_have_keys(browser,
     tab.get_by_text("1 outlier, 1 fine, 0 later").wait_for()
     other.get_by_text("1 outlier, 1 fine, 0 later").wait_for()
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="Marks as CSV").click()
+        menu(tab, "Marks as CSV", "Saved")
     download.value.save_as(tmp_path / "marks.csv")
     keys = row_keys(TABLE)
     assert {mark["key"]: mark["mark"] for mark in marks.read(tmp_path / "marks.csv")} == {

@@ -58,7 +58,7 @@ window.end = show(model);
 class Changeable:
     """Says that the column size may be changed."""
 
-    columns, has_way, has_words = ("size",), False, False
+    columns, has_words = ("size",), False
 
 
 @pytest.fixture

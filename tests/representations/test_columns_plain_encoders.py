@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from centrality import Chain, load
+from centrality import FUSE, Chain, load
 from centrality._internal.checks import InputError
 from centrality.representations import Images, Text
 from centrality.representations.columns import GradientEncoder, NgramEncoder
@@ -91,3 +91,29 @@ def test_neither_needs_torch():
         [sys.executable, "-m", "tests.without", hidden, cases], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert json.loads(done.stdout) == {"both": None}
+
+
+@pytest.mark.slow
+def test_nothing_is_odder_than_any_text():
+    rng = np.random.default_rng(0)
+    words = [f"word{k}" for k in range(20)]
+    texts = [" ".join(rng.choice(words, rng.integers(5, 15))) for _ in range(300)]
+    chain = Chain(Text(), quick(max_steps=100)).fit(texts)
+    for t in (0.0, 0.5, 1.0):
+        assert (chain.p_values(["", " \n"], t=t) < 0.01).all()
+
+
+@pytest.mark.slow
+def test_an_empty_picture_is_odder_than_any_other():
+    chain = Chain(Images(), FUSE(random_state=0)).fit([stripes(0.2 * RNG.normal()) for _ in range(300)])
+    empty = [np.full((40, 40, 3), grey, np.uint8) for grey in (0, 128, 255)]
+    for t in (0.0, 0.5, 1.0):
+        assert (chain.p_values(empty, t=t) < 0.01).all()
+
+
+def test_nothing_among_the_training_items_does_not_move_the_others():
+    found = Text().fit(TEXTS).transform(TEXTS)
+    beside = Text().fit([*TEXTS, "", " "])
+    lengths = np.linalg.norm(beside.transform([*TEXTS, "", " "]), axis=1)
+    assert lengths[-2:] == pytest.approx(6 * np.sqrt(256))
+    assert np.linalg.norm(found, axis=1).mean() == pytest.approx(lengths[:-2].mean(), rel=0.05)

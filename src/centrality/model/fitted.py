@@ -28,7 +28,7 @@ from centrality.engine import engine
 from centrality.model.explain import MOST, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
 from centrality.network.calibration import Calibration, Mixing
 from centrality.network.context import Context, ContextCalibration
-from centrality.network.engine_backend import EngineScorer, NetworkScorer, Outputs
+from centrality.network.engine_backend import EngineScorer, NetworkScorer, Outputs, require_finite
 from centrality.network.network import Network
 from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -36,7 +36,7 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from centrality.model.finish import Reservoir
+    from centrality.model.reservoir import Reservoir
     from centrality.torch.module import Centrality, DeviceScorer
 
 
@@ -48,19 +48,9 @@ def map_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: 
     """Return `finish` of the networks' outputs, (members, n, 1 + k), computed block by block; row i belongs to X[i]."""
 
     def score(rows: CheckedRows) -> Matrix:
-        return _finite(finish(_finite(scorer.of_rows(rows, scaling))))
+        return require_finite(finish(require_finite(scorer.of_rows(rows, scaling))))
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
-
-
-def _finite(scores: NDArray[Number]) -> NDArray[Number]:
-    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
-    if not np.isfinite(scores).all():
-        raise InputError(
-            "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its "
-            "file again, or fit it again."
-        )
-    return scores
 
 
 def block_by_block(
@@ -248,19 +238,29 @@ class FittedModel(FrozenArrays):
 
     def raw(self, rows: CheckedRows) -> Matrix:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
-        return map_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
+        return self._of_blocks(rows, lambda block: self.scorer.raw(block, self.scaling, self.calibration))
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = map_blocks(self.scorer, self.scaling, rows, self._units_of)
+        units = self._of_blocks(rows, lambda block: self.scorer.head_scores(block, self.scaling, self.calibration))
         if self.kinds is not None:
             units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
 
-    def _units_of(self, outputs: Outputs) -> Matrix:  # (members, n, 1 + k) -> (n, 2)
-        return self.calibration.units(self.calibration.raw(outputs))
+    def _mixtures(self, rows: CheckedRows, t: float | Sequence[float], *, squeezed: bool) -> Matrix:
+        """Return the head scores mixed at t, squeezed into [0, 1] or not; for one t, in one native call a block."""
+        plain = self.kinds is None and self.refinement is None and self.device == "cpu" and not hasattr(rows, "is_cuda")
+        if plain and isinstance(t, float | int) and 0 <= t <= 1:
+            work, constants = self.scorer.mixtures, (self.scaling, self.calibration, float(t))
+            return self._of_blocks(rows, lambda block: work(block, *constants, squeezed=squeezed))
+        mixing = self.calibration.mixing
+        scores = mixing.mixed(self.units(rows), t)
+        return mixing.squeeze(scores) if squeezed else scores
+
+    def _of_blocks(self, rows: CheckedRows, score: Callable[[CheckedRows], Matrix]) -> Matrix:
+        return block_by_block(rows, rows_per_block(rows.shape[1]), score, self.device)
 
     def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
         return units if self.kinds is None else self.kinds(units, dense(rows))
@@ -290,11 +290,11 @@ class FittedModel(FrozenArrays):
 
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the units mixed at t and squeezed into [0, 1]."""  # (n,), or (n, len(t)) for several
-        return self.calibration.mixing.centrality(self.units(rows), t)
+        return self._mixtures(rows, t, squeezed=True)
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the units mixed at t."""  # (n,)
-        return self.calibration.mixing.mixed(self.units(rows), t)
+        return self._mixtures(rows, t, squeezed=False)
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the standard error of each centrality over other draws of training rows and networks.
@@ -415,9 +415,3 @@ class FittedModel(FrozenArrays):
         if self.inliers is not None:
             return self.calibration.mixing.squeeze(self.inliers.quantile(low))
         return np.asarray(np.quantile(self.training_scores.quantiles, low, axis=1))
-
-
-def joined(before: History, later: History) -> History:
-    """Return two histories of training as one; the steps of the second count on from the end of the first."""
-    begun = before["step"][-1]
-    return {name: [*past, *(begun + x if name == "step" else x for x in later[name])] for name, past in before.items()}

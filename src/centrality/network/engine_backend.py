@@ -1,32 +1,45 @@
 """Score with a trained network: rows in, outputs of every member out, and slopes along straight lines."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
 from centrality.engine import Engine, engine
+from centrality.network.calibration import Calibration, rescaling
 from centrality.network.network import BACKGROUND_PARTS, LOWEST, Network
 from centrality.network.scaling import Scaling, as_floats
 
 Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
+Matrix = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
+NOT_FINITE = (
+    "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its file again, "
+    "or fit it again."
+)
 
-class NetworkScorer(Protocol):
-    """Computes the outputs of a trained network."""
+
+class NetworkScorer(ABC):
+    """Scores rows with a trained network: outputs of its members, raw scores, head scores, and mixtures of these."""
 
     device: str
     members: int
 
+    @abstractmethod
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
 
+    @abstractmethod
     def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
 
+    @abstractmethod
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
     ) -> tuple[Outputs, Back]:
@@ -36,12 +49,35 @@ class NetworkScorer(Protocol):
         array of that shape into (n, p), summed over the s points of each line.
         """
 
+    def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return the raw scores of rows in the user's units."""
+        return require_finite(calibration.raw(require_finite(self.of_rows(rows, scaling))))
 
-class EngineScorer:
-    """Scores on a CPU with the compiled engine.
+    def head_scores(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return both heads' calibrated scores of rows in the user's units."""
+        return calibration.units(self.raw(rows, scaling, calibration))
+
+    def mixtures(
+        self, rows: CheckedRows, scaling: Scaling, calibration: Calibration, t: float, *, squeezed: bool
+    ) -> Matrix:  # (n,)
+        """Return the head scores mixed at t, squeezed into [0, 1] or not."""
+        mixing = calibration.mixing
+        scores = mixing.mixed(self.head_scores(rows, scaling, calibration), t)
+        return mixing.squeeze(scores) if squeezed else scores
+
+
+def require_finite(scores: NDArray[Number]) -> NDArray[Number]:
+    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
+    if not np.isfinite(scores).all():
+        raise InputError(NOT_FINITE)
+    return scores
+
+
+class EngineScorer(NetworkScorer):
+    """Scores on a CPU with the compiled engine: from rows in the user's units to scores in one call.
 
     Each projection, being linear, is folded into the head above it. Weights are float32, heads compute in float64, and
-    every sum has one fixed order: a row's outputs have the same bits in any batch, on any CPU.
+    every sum has one fixed order: a row's scores have the same bits in any batch, on any CPU.
     """
 
     device = "cpu"
@@ -53,6 +89,7 @@ class EngineScorer:
         ]
         self._model = engine.Model(members, background_in(engine, network))
         self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
+        self._calibration: tuple[Calibration, object, object] | None = None
 
     def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
         return _packed_again, (self._network,)  # the rest is made of it
@@ -75,9 +112,51 @@ class EngineScorer:
 
     def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
-        if (known := self._scaling) is None or known[0] is not scaling:
-            self._scaling = known = scaling, scaling.to_engine(self._engine)
-        return self._model.outputs(as_floats(rows), known[1])
+        return self._model.outputs(as_floats(rows), self._in_engine(scaling))
+
+    def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return the raw scores of rows in the user's units."""
+        try:
+            constants, _ = self._constants_of(calibration)
+            return self._model.head_scores(as_floats(rows), self._in_engine(scaling), constants, None)
+        except OverflowError:
+            raise InputError(NOT_FINITE) from None
+
+    def head_scores(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return both heads' calibrated scores of rows in the user's units."""
+        if calibration.kind != "soft":
+            return super().head_scores(rows, scaling, calibration)
+        try:
+            constants, units = self._constants_of(calibration)
+            return self._model.head_scores(as_floats(rows), self._in_engine(scaling), constants, units)
+        except OverflowError:
+            raise InputError(NOT_FINITE) from None
+
+    def mixtures(
+        self, rows: CheckedRows, scaling: Scaling, calibration: Calibration, t: float, *, squeezed: bool
+    ) -> Matrix:  # (n,)
+        """Return the head scores mixed at t, squeezed into [0, 1] or not."""
+        if calibration.kind != "soft":
+            return super().mixtures(rows, scaling, calibration, t, squeezed=squeezed)
+        share, allowance = calibration.mixing.constants_at(t)
+        constants, units = self._constants_of(calibration)
+        floats, scaled = as_floats(rows), self._in_engine(scaling)
+        try:
+            return self._model.mixtures(floats, scaled, constants, units, share, allowance, squeezed)
+        except OverflowError:
+            raise InputError(NOT_FINITE) from None
+
+    def _in_engine(self, scaling: Scaling) -> object:
+        if self._scaling is None or self._scaling[0] is not scaling:
+            self._scaling = scaling, scaling.to_engine(self._engine)
+        return self._scaling[1]
+
+    def _constants_of(self, calibration: Calibration) -> tuple[object, object]:
+        if self._calibration is None or self._calibration[0] is not calibration:
+            low, width = rescaling(calibration.halves)
+            units = self._engine.Units(np.ascontiguousarray(low), width)
+            self._calibration = calibration, calibration.to_engine(self._engine), units
+        return self._calibration[1:]
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]

@@ -71,8 +71,7 @@ class Scaling(FrozenArrays):
         With `measurements`, a representation has centred and weighed all columns: "auto" only bends them, and makes
         sure that those measurements which then lie far out often weigh no more than others.
         """
-        if kind not in SCALINGS:
-            raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
+        check_scaling(kind)
         if kind == "auto" and measurements is not None:
             bent = cls.none(X.shape[1]).with_bend(_sample(X))
             assert bent.shrink is not None
@@ -168,6 +167,13 @@ class Scaling(FrozenArrays):
         found = np.broadcast_to(self.center, points.shape).copy()
         found[..., free] += moved[..., free] / self.weight[free]
         return found
+
+
+def check_scaling(kind: str) -> str:
+    """Return the name of a scaling; raise unless there is one of this name."""
+    if kind not in SCALINGS:
+        raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
+    return kind
 
 
 def _sample(X: CheckedRows) -> ColumnBlocks:

@@ -61,6 +61,13 @@ class Representation(TransformerMixin, BaseEstimator):
         """Return the columns that may have been read otherwise than they are meant, with the reason for each."""
         return {}
 
+    def watched(self) -> list[str]:
+        """Return the columns that `examined` looks at if they are there, besides those it reads.
+
+        All rows of fitting had the same value in them, or none: they say nothing, until they change.
+        """
+        return []
+
     def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
         """Return the names of a vector's features, and the feature of each number; None if they have no names."""
         return None

@@ -116,6 +116,7 @@ class Text(Embedding):
             result[chosen] = part
         if result is None:
             raise InputError("Texts were wanted, got none.")
+        result[[not text.strip() for text in texts]] = 0.0  # an encoder makes something of nothing
         return result
 
     def describe(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.arrays import safe_divide
 from centrality._internal.text import number
 from centrality.fuse import FUSE
 from centrality.series import windows
@@ -139,8 +140,7 @@ class Oddness:
         """Return each channel's share of the oddness of a moment beyond the usual; zeros if none is odd alone."""
         excess = np.maximum(np.nan_to_num(self.channels), 0.0)
         total = excess.sum(1, keepdims=True)
-        shares: Values = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
-        return shares
+        return safe_divide(excess, total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from centrality._internal.checks import InputError
 from centrality._internal.input import in_memory
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, as_arrow, is_frame
-from centrality.representations.dates import read_dates
-from centrality.tables.columns import TableError, first_few, is_number, is_text, numbers, require
+from centrality.representations.dates import read_dates, zone_of
+from centrality.tables.columns import NO_DATE, TableError, first_few, is_number, is_text, numbers, require
 from centrality.tables.written_numbers import learn_writing
 
 BRIDGED = 60  # steps without a value that a straight line may bridge; a longer gap parts the series
@@ -177,7 +177,8 @@ def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values
     if is_text(column.type) and format is None:
         examples = first_few([str(text) for text in column.drop_null().unique().to_pylist()[:3]])
         raise TableError(f"{name} was to be the time, but it holds no dates: {examples or 'nothing'}.")
-    moments, wrong = read_dates(column, format)
+    moments, faults = read_dates(column, format, zone_of(column, format))
+    wrong = faults[NO_DATE]
     if doubt:
         notes.append(f"{name}: {doubt}.")
     if wrong.any():

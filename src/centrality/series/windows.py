@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.fft import dct
 
+from centrality._internal.arrays import safe_divide
 from centrality.series.reading import BRIDGED
 
 LONGEST = 125  # moments of a window: better than a period that is detected, as is anything from 96 to 160
@@ -152,5 +153,4 @@ def cover(scores: NDArray[Any], moments: int, length: int) -> Values:
     first = np.where(alone, np.maximum(np.minimum(first, end) - 1, 0), first)
     end = np.where(alone, np.minimum(end + 1, len(scores)), end)
     weight = count[end] - count[first]
-    means: Values = np.divide(total[end] - total[first], weight, out=np.full(moments, np.nan), where=weight > 0)
-    return means
+    return safe_divide(total[end] - total[first], weight, np.nan)

@@ -35,7 +35,26 @@ ENOUGH_ROWS = 10_000  # after so many rows, a column that fails stops the job wi
 NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
 NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
 NEW_KIND = "is a context of which no such kind was seen in fitting"  # of the columns that are given, together
-COUNTS_AGAINST, MEASURED_BY_ALL = "it counts against the row", "the row is measured by what all kinds have in common"
+TWO_NUMBERS = "could be two numbers: its point or comma was no mark between thousands in fitting"
+NO_UNIT = "has no unit, and is of another size than with one in fitting"
+NO_ZONE, OWN_ZONE = "has no time zone, unlike in fitting", "has a time zone, unlike in fitting"
+OTHER_ZONE = "is of another time zone than in fitting"
+CHANGED = "is not the one that all rows of fitting had"  # of a column that was left out for it
+FILLED = "is there, unlike in all rows of fitting"
+MORE_GAPS = "is missing, as it was in far fewer rows of fitting"
+BEYOND_ALL = "lies beyond all those of fitting"  # where that is so of every row
+# What becomes of a cell that is read all the same; any other counts against its row.
+READ_SO = {
+    NEW_KIND: "the row is measured by what all kinds have in common",
+    NO_UNIT: "it is read in the unit of fitting all the same",
+    NO_ZONE: "it is read as local time in the zone of fitting",
+    OWN_ZONE: "it is read as local time, without its zone",
+    BEYOND_ALL: "that alone makes rows odd: leave out a column that says no more (a running number, a date)",
+    CHANGED: "the model has not learned from this column, so scores do not show it",
+    FILLED: "the model has not learned from this column, so scores do not show it",
+    MORE_GAPS: "it counts as a gap of fitting does",
+    OTHER_ZONE: "it is converted to that of fitting",
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +80,7 @@ class CellIssues:
         """Say what was wrong, a line for each column and fault."""
         return [
             f"Column {name!r}: in {count:,} of {self.rows:,} rows the value {fault}; "
-            f"{MEASURED_BY_ALL if fault == NEW_KIND else COUNTS_AGAINST}."
+            f"{READ_SO.get(fault, 'it counts against the row')}."
             for name, faults in self.cells.items()
             for fault, count in faults.items()
         ]
@@ -74,10 +93,10 @@ class CellIssues:
     def require_few(self, most: float) -> None:
         """Raise if the cells of a column failed in more than this share of the rows, and in more than one.
 
-        New kinds are no failure: there may be many of them.
+        What is read all the same is no failure: there may be much of it.
         """
         for name, all_faults in self.cells.items():
-            faults = {fault: count for fault, count in all_faults.items() if fault != NEW_KIND}
+            faults = {fault: count for fault, count in all_faults.items() if fault not in READ_SO}
             failed = sum(faults.values())
             if failed > max(most * self.rows, NEVER_TOO_MANY):
                 said = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())

@@ -18,7 +18,7 @@ from centrality._internal.input import CheckedRows
 from centrality.network import formulas
 from centrality.network.calibration import Calibration, checked_t
 from centrality.network.context import SAME_LEVEL, CategoryEffects, Context, ContextCalibration
-from centrality.network.engine_backend import Back, Outputs
+from centrality.network.engine_backend import Back, NetworkScorer, Outputs
 from centrality.network.forest import Forest
 from centrality.network.formulas import Constants
 from centrality.network.network import Network
@@ -205,7 +205,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
-class TorchScorer:
+class TorchScorer(NetworkScorer):
     """Computes a network's outputs with torch; arrays of scaled rows in, arrays out."""
 
     def __init__(self, network: Network, device: str) -> None:

@@ -1,7 +1,7 @@
 // What a row looks like: its picture, its text, its curve or its first columns; and how its score goes with t.
 
 import type { App } from "../app";
-import { guiltyFirst } from "./compare";
+import { guiltyFirst } from "./typical";
 import { ODD } from "../core/colours";
 import { h, s } from "./dom";
 import type { Heat, Why, Words } from "../core/header";

@@ -44,8 +44,16 @@ def _how_to_read(command: argparse.ArgumentParser) -> None:
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
+    encoding_of_text(command)
     unreadable_share(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+
+def encoding_of_text(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option that names the encoding of its text files."""
+    command.add_argument(
+        "--encoding", metavar="NAME", help="of a text file (default: UTF-8, UTF-16 or cp1252, as its bytes show)"
+    )
 
 
 def unreadable_share(command: argparse.ArgumentParser) -> None:

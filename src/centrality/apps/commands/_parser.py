@@ -11,6 +11,10 @@ from centrality import __version__
 from centrality.apps.commands import ALL
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
+    "check": (
+        "centrality check houses.csv --html report.html",
+        "centrality check new.csv --against old.csv --label species --fail-on 1000",
+    ),
     "fit": (
         "centrality fit houses.csv -o houses.safetensors",
         "centrality fit sensor.csv -o sensor.safetensors --represent series:value --window 60",
@@ -138,7 +142,8 @@ def parser() -> Parser:
             default = False if option == "--json" else argparse.SUPPRESS
             command.add_argument(option, action="store_true", default=default, help=text)
         module.arguments(command)
-        command.set_defaults(run=module.run, show=module.show, parser=command)
+        brief = getattr(module, "show_quietly", module.show)  # what --quiet leaves of the result
+        command.set_defaults(run=module.run, show=module.show, show_quietly=brief, parser=command)
     root.commands = commands.choices
     return root
 

@@ -113,6 +113,14 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
+def with_folders(table: pa.Table, column: str) -> pa.Table:
+    """Add the folder that each file of this column lies in, if there are several: it is often a label."""
+    folders = [Path(path).parent.name for path in table[column].to_pylist()]
+    if "folder" in table.column_names or len(set(folders)) < 2:
+        return table
+    return table.append_column("folder", pa.array(folders, pa.string()))
+
+
 THUMBNAIL_SIDE = 96  # pixels, at most
 FULL_SIDE = 2000  # pixels of a picture in full: more than a screen shows
 CURVE_POINTS = 64

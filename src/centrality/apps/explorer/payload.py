@@ -157,6 +157,8 @@ def _set_optional_fields(view: View, header: Header, buffers: Buffers, *, in_fil
             "mixing": _mixing(view.against.mixing),
             "units": _units(view.against.units, buffers, small=in_file),
         }
+    if view.jobs is not None:
+        header["findings"] = view.jobs.findings() if in_file else "ask"
     if view.keys and (not in_file or len(view) <= MOST_KEYS):
         late = isinstance(view.keys, LazyKeys) and not in_file
         header["keys"] = "ask" if late else _texts(view.keys, buffers)
@@ -185,8 +187,7 @@ def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: 
 def _tell_what_can_be_asked(view: View, header: Header) -> None:
     """Set the header's fields that say which questions a host with the model can answer."""
     if view.live is not None:
-        header["what_if"] = list(view.live.columns)
-        header["way"] = view.live.has_way
+        header["typical_with"] = bool(view.live.columns) and view.reasons is not None and view.neighbours is not None
         header["words"] = view.live.has_words
     if view.again is not None:
         header["may_be_given"] = list(view.may_be_given)

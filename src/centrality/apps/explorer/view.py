@@ -13,7 +13,16 @@ from sklearn.base import clone
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ModelRows
-from centrality.apps.explorer.content import Column, Items, LazyKeys, columns_of, fingerprints, items_of, row_keys
+from centrality.apps.explorer.content import (
+    Column,
+    Items,
+    LazyKeys,
+    columns_of,
+    fingerprints,
+    items_of,
+    row_keys,
+    with_folders,
+)
 from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
 from centrality.apps.explorer.session import (
     EditableRows,
@@ -222,7 +231,7 @@ def view_of(
         keys=_keys(everything, key, known),
         cells=lambda chosen: _taken(shown_table, chosen),
         later=layout.later,
-        jobs=_jobs(model, scored, shown_columns),
+        jobs=_jobs(model, scored, shown_columns, X),
         given=tuple(reader_of(model).given()),
     )
 
@@ -264,7 +273,7 @@ def _live(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...
     return live if live is not None and live.columns else None
 
 
-def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Jobs:
+def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...], given: ModelRows) -> Jobs:
     """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
     kind, whole, table = reader_of(model).input_spec().kind, scored.items.whole, scored.table
     by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
@@ -275,7 +284,7 @@ def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...
         return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
 
     codes = {column.name: column.values for column in columns if column.kind == "category"}
-    return Jobs(model, scored.vectors, compared, by_cells, codes)
+    return Jobs(model, scored.vectors, compared, by_cells, codes, given)
 
 
 def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> WholeTexts | None:
@@ -350,6 +359,8 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
+    if reading.kind == "images" and is_table:
+        table = with_folders(table, (reading.columns or ["path"])[0])
     return ScoredRows(vectors, units, rows, table, items, is_table, editable)
 
 
