@@ -18,7 +18,10 @@ def semicolons(tmp_path_factory):
     """100 rows with a semicolon between fields; the last is odd."""
     rng = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("semicolons") / "rows.csv"
-    lines = [f"{a:.3f};{b:.3f};{kind}" for a, b, kind in zip(*rng.normal(size=(2, 99)), ["ash", "oak", "fir"] * 33, strict=True)]
+    lines = [
+        f"{a:.3f};{b:.3f};{kind}"
+        for a, b, kind in zip(*rng.normal(size=(2, 99)), ["ash", "oak", "fir"] * 33, strict=True)
+    ]
     path.write_text("\n".join(["a;b;kind", *lines, "40;0;ash", ""]))
     return path
 
