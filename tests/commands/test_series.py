@@ -102,3 +102,12 @@ def test_follow_wants_a_model_of_series_and_stdin(folder, capsys):
 def test_commands_that_judge_rows_say_what_a_model_of_series_is_for(folder, capsys):
     assert main(["explain", str(folder / "m.safetensors"), str(folder / "one.csv")]) == 2
     assert "is a model of series, and judges moments" in capsys.readouterr().err
+
+
+def test_check_names_odd_stretches_beside_other_faults(folder, capsys):
+    found = as_json(capsys, "check", folder / "sensors.csv", "--time", "timestamp", "--by", "machine")
+    stretch = next(item for item in found["findings"] if item["kind"] == "stretch" and item["count"])
+    assert stretch["sentence"].startswith("b: 2024-03-02 0")
+    assert stretch["columns"] == ["load"]
+    assert set(stretch["rows"]) & set(range(4000, 4060))
+    assert stretch["severity"] > 1000
