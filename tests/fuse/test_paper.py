@@ -58,7 +58,7 @@ def test_of_a_matching_that_whole_batches_do_not_fill_the_rest_is_left():
 def test_the_page_of_algorithm_1_holds_nothing_of_ours():
     """No background, no rows left out, no synthetic rows, no context: none of these is named in it, or imported."""
     page = Path(paper.__file__).read_text(encoding="utf-8")
-    modules = {node.module for node in ast.walk(ast.parse(page)) if isinstance(node, ast.ImportFrom)}
+    modules = {str(node.module) for node in ast.walk(ast.parse(page)) if isinstance(node, ast.ImportFrom)}
     ours = {module.removeprefix("centrality.") for module in modules if module.startswith("centrality.")}
     assert ours == {"_internal.checks", "fuse.comparisons", "fuse.data", "fuse.trainer"}
     for word in ("background", "fold", "synthetic", "context", "calibrat", "held_out", "FitConfig"):

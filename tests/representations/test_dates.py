@@ -199,7 +199,7 @@ def test_a_quarter_is_its_first_day_and_shown_as_a_quarter(format):
     written = [format.format(y=2015 + k // 4 % 8, q=1 + k % 4) for k in range(200)]
     rows = pa.table({"quarter": written, "x": np.arange(200) % 7})
     table = Table().fit(rows)
-    encoder = table._encoders["quarter"]
+    encoder: Any = table._encoders["quarter"]
     moments, _ = read_dates(rows["quarter"], encoder.format, encoder.zone)
     assert moments[1].astype("M8[D]") == np.datetime64("2015-04-01")
     assert [table.typical(row)[0] for row in table.transform(rows)[:4]] == written[:4]
