@@ -15,9 +15,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._internal.checks import InputError, generator, whole_number
+from centrality._internal.checks import InputError, fraction, generator, whole_number
 from centrality._internal.input import CentralityEstimator, Dissimilarity, ModelRows
 from centrality.analysis import conformal
+from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
@@ -173,6 +174,69 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             return severity(rows.scores(self.fitted_.mixing, at), scores, rows.tail(self.fitted_.mixing, at))
 
         return self._against_calibration_rows(X, t, severities)
+
+    def p_value_intervals(self, X: ModelRows, t: float | None = None, *, confidence: float = 0.95) -> Matrix:
+        """Return between which shares of ordinary rows that score as low each p-value lies, (n, 2).
+
+        A p-value is an estimate from m calibration rows. The interval is exact (Clopper and Pearson): it holds the true
+        share with at least this confidence, for each row by itself.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> model = FUSE(random_state=0, max_steps=200).fit(np.random.default_rng(0).normal(size=(900, 2)))
+        >>> model.p_values([[9.0, 9.0]]).round(4), model.p_value_intervals([[9.0, 9.0]]).round(4)
+        (array([0.0011]), array([[0.    , 0.0041]]))
+        """
+        confidence = fraction("confidence", confidence)
+        p = self.p_values(X, one_t(self._own_or(t)))
+        return conformal.p_value_intervals(p, len(self.fitted_.inlier_scores(one_t(self._own_or(t)))), confidence)
+
+    def certificate(
+        self,
+        rows: ModelRows,
+        *,
+        among: int | ModelRows | None = None,
+        t: float | None = None,
+        confidence: float = 0.95,
+    ) -> Certificate:
+        """Say how many of these rows are ordinary at most, in whatever way they were chosen: print it.
+
+        `among` are all rows that they were chosen from, or how many; without it, as many as the model was fitted to.
+        The more there were to choose from, the less is certain. It holds if calibration rows and ordinary rows are
+        exchangeable: exactly after `calibrate` or with `holdout`, approximately right after `fit`.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> rng = np.random.default_rng(0)
+        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(1000, 2)))
+        >>> new = rng.normal(size=(500, 2))
+        >>> new[:60] += 9
+        >>> lowest = np.argsort(model.score_samples(new))[:62]
+        >>> certificate = model.certificate(new[lowest], among=new)
+        >>> certificate.at_least >= 50
+        True
+        """
+        check_is_fitted(self)
+        t = one_t(self._own_or(t))
+        confidence = fraction("confidence", confidence)
+        calibration = self.fitted_.inlier_scores(t)
+        m = len(calibration)
+
+        def ranks(X: ModelRows) -> NDArray[np.int64]:
+            scores = self.fitted_.mixing.mixed(self._units(X), t)
+            unscored = np.isnan(scores)  # such a row may be ordinary
+            return np.where(unscored, m, np.searchsorted(calibration, scores, side="right"))
+
+        chosen = ranks(rows)
+        if among is None:
+            among = max(len(chosen), self.fitted_.remembered.seen)
+        if isinstance(among, int | np.integer):
+            if among < len(chosen):
+                raise InputError(f"among must be at least the {len(chosen):,} rows that were chosen, got {among}.")
+            pool = np.concatenate([chosen, np.full(int(among) - len(chosen), m)])
+        else:
+            pool = ranks(among)
+        return Certificate(len(chosen), most_ordinary(chosen, pool, m, confidence), len(pool), m, confidence)
 
     def threshold(
         self,
