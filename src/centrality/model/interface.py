@@ -20,6 +20,7 @@ from centrality._internal.input import CentralityEstimator, Dissimilarity, Model
 from centrality.analysis import conformal
 from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
+from centrality.analysis.monitor import Monitor
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
 from centrality.analysis.severity import severity
@@ -34,6 +35,7 @@ from centrality.network.scaling import dense
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
 
+MOST_WATCHED = 50  # columns that a monitor watches by themselves: with more, only scores
 LOW = 0.05  # a head is low below this quantile of typical rows
 
 Matrix = NDArray[np.float64]
@@ -333,6 +335,64 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             constants=reader.constants(X),
             threshold=reader.about_threshold(heads, one_t(self.t)),
         )
+
+    def monitor(
+        self,
+        *,
+        alpha: float = 0.05,
+        every: float | None = None,
+        state: str | PathLike[str] | None = None,
+        t: float | None = None,
+        random_state: int | None = None,
+    ) -> Monitor:
+        """Watch rows that come one after another: `update(rows)` gives a value with `alarm`.
+
+        It watches the scores, among the calibration rows and the rows so far, and up to 50 columns, among the rows so
+        far.
+
+        alpha : while rows are exchangeable, an alarm is ever given with at most this probability, however long and
+            however often one looks.
+        every : instead, start again after each alarm; the chance of a false one within T rows is at most T / every.
+        state : a file that `save` wrote, from which to go on.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> rng = np.random.default_rng(0)
+        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(500, 2)))
+        >>> monitor = model.monitor(random_state=0)
+        >>> monitor.update(rng.normal(size=(300, 2))).alarm
+        False
+        >>> monitor.update(rng.normal(size=(300, 2)) + 1).alarm
+        True
+        """
+        check_is_fitted(self)
+        reader = self._reader()
+        t = one_t(self._own_or(t))
+        mixing = self.fitted_.mixing
+        columns = self.fitted_.training_scores.columns
+        watched = columns is not None and columns.values.shape[1] <= MOST_WATCHED
+
+        def with_mixture(units: Matrix) -> Matrix:
+            return np.column_stack([mixing.centrality(units, t), mixing.squeeze(units)])
+
+        def read(rows: Any) -> tuple[Matrix, Matrix]:
+            vectors = reader.vectors(rows)
+            values = np.asarray(dense(vectors), dtype=np.float64) if watched else np.empty((vectors.shape[0], 0))
+            return with_mixture(map_valid_rows(vectors, self.fitted_.units)), values
+
+        inliers = self.fitted_.inliers
+        monitor = Monitor(
+            read,
+            np.empty((0, 3)) if inliers is None else with_mixture(inliers.units),
+            [np.unique(edges) for edges in columns.values.T] if columns is not None and watched else [],
+            reader.names_of_vectors().of_columns if watched else [],
+            alpha=alpha,
+            every=every,
+            random_state=random_state,
+        )
+        if state is not None:
+            monitor.load(state)
+        return monitor
 
     # Why.
 
