@@ -9,7 +9,6 @@ from centrality.analysis.monitor import Monitor
 from centrality.representations import Table
 from tests.conftest import quick
 
-
 HIGHER = np.array([0, 2])  # a column that has moved by two deviations
 
 
