@@ -90,7 +90,7 @@ def test_lists_of_numbers_are_vectors_that_weigh_as_one_column(kind):
     column = pa.array(vectors.astype(int).tolist() if whole else vectors.tolist(), kind)
     rows = pa.table({"vector": column, "x": X[:, 0]})
     table = Table().fit(rows)
-    assert table.describe()["vector"] == "vectors of 3 numbers, scaled together"
+    assert table.describe()["vector"] == "vector of 3 numbers, scaled together"
     Z = table.transform(rows)
     centred = vectors - vectors.mean(0)
     np.testing.assert_allclose(Z[:, :3], centred / np.sqrt(centred.var(0).sum()), rtol=1e-5, atol=1e-6)

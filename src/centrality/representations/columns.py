@@ -424,7 +424,7 @@ class Vectors(ColumnEncoder):
         return [f"{name} {k}" for k in range(len(self.center))] + ([f"{name} missing"] if self.missing else [])
 
     def describe(self) -> str:
-        return f"vectors of {len(self.center)} numbers, scaled together"
+        return f"vector of {len(self.center)} numbers, scaled together"
 
     def type(self) -> pa.DataType:
         return pa.list_(pa.float64())

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -310,9 +310,10 @@ class Images(Embedding):
                     keys[i] = key
         if pictures:
             for (i, key), picture, vector in zip(keys.items(), pictures, self._encoder(pictures), strict=True):
-                is_blank = all(high - low < VISIBLE for low, high in picture.getextrema())
-                vectors[i] = np.zeros_like(vector) if is_blank else vector
-                cache.put(key, vectors[i])
+                extrema = cast("tuple[tuple[int, int], ...]", picture.getextrema())
+                content = np.zeros_like(vector) if all(high - low < VISIBLE for low, high in extrema) else vector
+                vectors[i] = content
+                cache.put(key, content)
         return vectors
 
     def warm_up(self) -> None:
