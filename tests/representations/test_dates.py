@@ -2,6 +2,7 @@
 
 import datetime
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -189,7 +190,7 @@ def test_a_placeholder_of_9999_does_not_blind_its_column(stored):
 
 def test_dates_of_two_periods_are_all_within_reach():
     days = pd.Series(pd.date_range("2024-01-01", periods=500).append(pd.date_range("2200-01-01", periods=500)))
-    encoder = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
+    encoder: Any = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
     assert encoder.deviations[0] == pytest.approx(days.dt.year.std(ddof=0))
 
 
@@ -198,7 +199,7 @@ def test_a_quarter_is_its_first_day_and_shown_as_a_quarter(format):
     written = [format.format(y=2015 + k // 4 % 8, q=1 + k % 4) for k in range(200)]
     rows = pa.table({"quarter": written, "x": np.arange(200) % 7})
     table = Table().fit(rows)
-    encoder = table._encoders["quarter"]
+    encoder: Any = table._encoders["quarter"]
     moments, _ = read_dates(rows["quarter"], encoder.format, encoder.zone)
     assert moments[1].astype("M8[D]") == np.datetime64("2015-04-01")
     assert [table.typical(row)[0] for row in table.transform(rows)[:4]] == written[:4]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +93,8 @@ def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
 
 def largest(X: Any) -> NDArray[np.float64]:  # (p,)
     """Return the largest magnitude in each column of an array or a sparse matrix."""
+    from scipy import sparse  # here: an ONNX file is scored without it
+
     high, low = (end.toarray().ravel() if sparse.issparse(end) else end for end in (X.max(axis=0), X.min(axis=0)))
     return np.maximum(np.abs(np.asarray(high, dtype=np.float64)), np.abs(np.asarray(low, dtype=np.float64)))
 
@@ -109,6 +110,8 @@ def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
 
 def in_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)
     """Return the columns divided by their units, and the units; X itself where all units are 1."""
+    from scipy import sparse
+
     unit = unit_of(largest(X))
     if (unit == 1).all():
         return X, unit
@@ -119,3 +122,15 @@ def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return mean and standard deviation of each column, or of the numbers of one."""
     scaled, unit = in_units(X)
     return scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit
+
+
+def safe_divide(a: NDArray[np.float64], b: NDArray[np.float64], default: float = 0.0) -> NDArray[np.float64]:
+    """Return a / b, and the default where b is not above 0."""
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
+
+
+def subsample_evenly(X: Any, limit: int) -> Any:
+    """Return at most `limit` rows, evenly spaced, the first and the last among them."""
+    n = X.shape[0]
+    return X if n <= limit else X[np.linspace(0, n - 1, limit).astype(np.intp)]

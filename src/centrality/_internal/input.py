@@ -274,11 +274,22 @@ def in_memory(X: Any) -> Any:
         )
     if kind == "xarray" and hasattr(X, "data_vars"):
         raise InputTypeError("Rows and columns were wanted, got an xarray Dataset: give its to_dataframe() instead.")
-    if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise InputError(f"Names of columns must differ, but {twice!r} comes twice.")
+    require_distinct_names(X)
     frame = nw.from_native(X, pass_through=True)
     return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else without_mask(X)
+
+
+def require_distinct_names(X: Any) -> None:
+    """Raise if two columns of a pandas or Arrow table have one name, or names that a file could not tell apart."""
+    names = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    if type(X).__module__.partition(".")[0] not in ("pandas", "pyarrow") or names is None or hasattr(names, "levels"):
+        return
+    first: dict[str, object] = {}
+    for name in names:
+        if str(name) in first:
+            same = repr(name) if first[str(name)] == name else f"{first[str(name)]!r} and {name!r}, which are the same"
+            raise InputError(f"Two columns are called {same}: rename one, so that each has a name of its own.")
+        first[str(name)] = name
 
 
 def without_mask(X: Any) -> Any:

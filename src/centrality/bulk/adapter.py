@@ -46,6 +46,7 @@ class Adapter:
         self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
         self.unreadable, self._most = CellIssues(), reading.unreadable  # what it has come upon; what it may
+        self.left_out = 0  # rows that could not be scored
         self.explains = not reading.one_series and self.reader.features() is not None
         tables.require(names, self.columns)
         if self.of_numbers and len(self.columns) != self.fitted.width:
@@ -84,6 +85,18 @@ class Adapter:
         require_finite(matrix, self.columns, ADVICE)
         self.unreadable += self.reader.new_kinds(matrix)
         return self.fitted.relative(matrix)
+
+    def can_be_scored(self, table: pa.Table) -> NDArray[np.bool_]:  # (n,)
+        """Say which rows hold what the model reads: finite numbers alone, or anything at all."""
+        table = table.select(self.columns)
+        if self.of_numbers:
+            return np.asarray(np.isfinite(tables.numbers(table, ADVICE)).all(1))
+        holds = [column.is_valid().to_numpy() for column in table.itercolumns()]
+        return np.asarray(np.logical_or.reduce(holds, axis=0), dtype=bool)
+
+    def first_fault(self, table: pa.Table) -> int:
+        """Return the place of the first row that ends a job; 0 if there is none."""
+        return int(np.argmin(self.can_be_scored(table))) if self.of_numbers else 0
 
     def require_readable(self, *, after: int = 0) -> None:
         """Raise if a column could not be read in too many of the rows so far, once there are `after` rows."""

@@ -53,6 +53,14 @@ class Representation(TransformerMixin, BaseEstimator):
         """
         return None
 
+    def constants(self) -> dict[str, str]:
+        """Return the columns that are left out as every value is the same, and that value in words."""
+        return {}
+
+    def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
+        """Say for each of the `constants` that X has in which rows its value is another one."""
+        return {}
+
     def describe(self) -> dict[str, str]:
         """Describe in words how each column is encoded."""
         raise NotImplementedError

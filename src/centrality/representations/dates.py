@@ -37,7 +37,7 @@ class Dates(ColumnEncoder):
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray, format: str | None) -> "Dates | LeftOut":
-        zone = "UTC" if "%z" in (format or "") else getattr(values.type, "tz", None)
+        zone = zone_of(values, format)
         moments, faults = read_dates(values, format, zone)
         present = moments[~np.isnat(moments)]
         if not len(present):
@@ -150,6 +150,11 @@ def _local(moments: Moments, zone: str | None) -> Moments:
         return moments
     there = pa.array(moments, pa.timestamp("us")).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", zone))
     return np.asarray(pc.local_timestamp(there).to_numpy(zero_copy_only=False), dtype="M8[us]")
+
+
+def zone_of(values: pa.ChunkedArray, format: str | None) -> str | None:
+    """Return the zone of a column of dates: UTC for texts with an offset, which name no place; None if it has none."""
+    return "UTC" if "%z" in (format or "") else getattr(values.type, "tz", None)
 
 
 def read_dates(values: pa.ChunkedArray, format: str | None, zone: str | None) -> tuple[Moments, dict[str, Mask]]:

@@ -355,6 +355,24 @@ class Table(Representation):
         check_is_fitted(self)
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
+    def constants(self) -> dict[str, str]:
+        check_is_fitted(self)
+        left_out = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut)}
+        return {
+            name: encoder.why.removeprefix("every value is ")
+            for name, encoder in left_out.items()
+            if encoder.is_watched()
+        }
+
+    def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
+        table = as_arrow(X)
+        left_out = {name: self._encoders[name] for name in self.constants() if name in table.column_names}
+        return {
+            name: np.logical_or.reduce(list(encoder.changes(table[name]).values()))
+            for name, encoder in left_out.items()
+            if isinstance(encoder, LeftOut)
+        }
+
     def doubts(self) -> dict[str, str]:
         check_is_fitted(self)
         return dict(self._doubts)

@@ -12,10 +12,11 @@ Within the ball that reaches to a row's k-th neighbour, rows by chance lie evenl
 u = (d / d_k)^dimension or nearer with probability 1 - (1 - u)^(k - 1). The dimension is that of the data itself, by the
 distances of the neighbours (Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of
 1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours. A pair is
-tested once, though both of its rows have a p-value: of n rows, n p / 2 pairs have one below p by chance.
+tested once, though both of its rows have a p-value: of n rows, n p / 2 pairs have one below p by chance. Rows of a
+table that share values do not lie evenly: `coincidence` says how many of them are near by chance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from tqdm import tqdm
 
-from centrality.tables.columns import is_number, is_text
+from centrality.tables.columns import TableError, is_number, is_text
 
 ONE_CELL = 5_000  # up to so many rows, every row is compared with every other
 CELL = 1_000  # rows of a cell, about
@@ -104,13 +105,24 @@ DECIMALS = 6  # numbers with more of them do not agree by chance
 
 
 class CellHashes:
-    """Hold a hash for each row, the sum of the hashes of its cells; subtracting a cell's hash leaves out its column."""
+    """A hash for each row, the sum of the hashes of its cells; subtracting a cell's hash leaves out its column."""
 
     def __init__(self, table: pa.Table) -> None:
         self._columns = table.columns
         self.rows: Hashes = np.zeros(table.num_rows, dtype=np.uint64)
-        for number, column in enumerate(self._columns):
-            self.rows += _hashed(column, number)
+        for number, (name, column) in enumerate(zip(table.column_names, self._columns, strict=True)):
+            try:
+                self.rows += _hashed(column, number)
+            except pa.ArrowNotImplementedError:
+                raise TableError(
+                    f"Numbers, text, dates or categories were wanted, but column {name!r} holds {column.type}, which "
+                    "cannot be compared: leave it out."
+                ) from None
+
+    def cells(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:  # (len(rows), columns)
+        """Return numbers that are equal where cells of these rows are."""
+        columns = [self._of(rows, number).view(np.int64) for number in range(len(self._columns))]
+        return np.stack(columns, axis=1)
 
     def exact(self) -> NDArray[np.intp]:  # (n,)
         """Return for each row the first row that agrees with it in every cell; this may be the row itself."""
@@ -229,19 +241,22 @@ FEWEST = 20  # fewest rows whose spacing can be estimated
 
 
 def near_copies(
-    Z: Floats, rng: np.random.Generator, *, far_below: float = FAR_BELOW, progress: bool = False
+    Z: Floats,
+    rng: np.random.Generator,
+    *,
+    far_below: float = FAR_BELOW,
+    by_chance: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
+    progress: bool = False,
 ) -> list[NDArray[np.intp]]:
     """Return groups of rows that are near copies of each other; no row is in two of them.
 
-    `far_below` is the share of the usual distance between neighbours above which no pair is a copy.
+    Parameters
+    ----------
+    far_below : the share of the usual distance between neighbours above which no pair is a copy.
+    by_chance : a function from pairs of rows, (m, 2), to how many pairs are as near in the same way by chance; None
+        takes rows to lie evenly, where no two share a value.
     """
     apart, which = nearest(Z, NEIGHBOURS, rng, progress=progress)
-    first, second = _near_pairs(apart, which, far_below)
-    return groups_of(first, second, len(Z))
-
-
-def _near_pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the pairs of rows that are near copies, as two arrays of row numbers."""
     spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
     is_other = (apart > far_below * spacing) & (which >= 0)  # too far for a copy
     chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
@@ -250,8 +265,11 @@ def _near_pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tup
     seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
     one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
     first, second, p = _mutual(one, other, p, len(apart))
-    enough = _at_false_discovery_rate(p, len(apart) / 2)
-    return first[enough], second[enough]
+    expected = p * len(apart) / 2
+    if by_chance is not None and len(p):
+        expected = np.maximum(expected, by_chance(np.stack([first, second], axis=1)))
+    enough = _at_false_discovery_rate(expected)
+    return groups_of(first[enough], second[enough], len(Z))
 
 
 def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool_]) -> NDArray[np.float64]:  # (n,)
@@ -294,11 +312,11 @@ def _mutual(
     return key[twice] // n, key[twice] % n, np.maximum(p[twice], p[twice + 1])
 
 
-def _at_false_discovery_rate(p: NDArray[np.float64], tests: float) -> NDArray[np.bool_]:
-    """Say which of `tests` tests are discoveries (Benjamini and Hochberg), given all of their small p-values."""
-    in_order = np.sort(p)
-    passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(p) + 1) / tests)
-    return p <= (in_order[passed[-1]] if len(passed) else -1.0)
+def _at_false_discovery_rate(expected: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which pairs are discoveries (Benjamini and Hochberg), given how many are as near as each by chance."""
+    in_order = np.sort(expected)
+    passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(expected) + 1))
+    return expected <= (in_order[passed[-1]] if len(passed) else -1.0)
 
 
 def groups_of(first: NDArray[np.intp], second: NDArray[np.intp], n: int) -> list[NDArray[np.intp]]:

@@ -95,12 +95,12 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
         from centrality.apps.commands._reading import fit_from_arguments
 
         return fit_from_arguments(arguments)
-    from centrality.chain import load
+    from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of
 
     if "save" in arguments:  # a command that could have fitted one
         _require_no_fit(arguments)
-    model = load(arguments.model, device=arguments.device)
+    model = load_rows_model(arguments.model, device=arguments.device)
     where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
     where["model"] = getattr(arguments, "encoder", None)
     reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)

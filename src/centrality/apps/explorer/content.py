@@ -113,6 +113,26 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
+def with_folders(table: pa.Table, column: str) -> pa.Table:
+    """Add the folder that each file of this column lies in, if there are several: it is often a label."""
+    folders = [Path(path).parent.name for path in table[column].to_pylist()]
+    if "folder" in table.column_names or len(set(folders)) < 2:
+        return table
+    return table.append_column("folder", pa.array(folders, pa.string()))
+
+
+def from_common_folder(table: pa.Table) -> pa.Table:
+    """Write paths as seen from the folder that holds them all: a folder may be moved, or named from elsewhere."""
+    for place, name in enumerate(table.column_names):
+        texts = table[name].to_pylist()
+        if all(isinstance(text, str) and _is_image(text) for text in texts):
+            paths = [Path(text).resolve() for text in texts]
+            above = os.path.commonpath(paths)
+            short = [str(path.relative_to(above)) for path in paths]
+            table = table.set_column(place, name, pa.array(short, pa.string()))
+    return table
+
+
 THUMBNAIL_SIDE = 96  # pixels, at most
 FULL_SIDE = 2000  # pixels of a picture in full: more than a screen shows
 CURVE_POINTS = 64

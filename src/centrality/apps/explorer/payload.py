@@ -147,8 +147,8 @@ def _set_optional_fields(view: View, header: Header, buffers: Buffers, *, in_fil
     if view.inliers is not None:
         units = buffers.add(view.inliers.T)
         header["inliers"] = {"units": units, "contamination": view.contamination}
-    if view.guilty:
-        header["guilty"] = list(view.guilty)
+    if view.main_features:
+        header["guilty"] = list(view.main_features)
     if view.reasons is not None or view.neighbours is not None:
         header["why"] = _answers_why(view, buffers) if in_file else "ask"
     if view.against is not None:
@@ -157,6 +157,8 @@ def _set_optional_fields(view: View, header: Header, buffers: Buffers, *, in_fil
             "mixing": _mixing(view.against.mixing),
             "units": _units(view.against.units, buffers, small=in_file),
         }
+    if view.jobs is not None:
+        header["findings"] = view.jobs.findings() if in_file else "ask"
     if view.keys and (not in_file or len(view) <= MOST_KEYS):
         late = isinstance(view.keys, LazyKeys) and not in_file
         header["keys"] = "ask" if late else _texts(view.keys, buffers)
@@ -185,12 +187,11 @@ def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: 
 def _tell_what_can_be_asked(view: View, header: Header) -> None:
     """Set the header's fields that say which questions a host with the model can answer."""
     if view.live is not None:
-        header["what_if"] = list(view.live.columns)
-        header["way"] = view.live.has_way
-        header["words"] = view.live.has_words
-    if view.again is not None:
+        header["typical_with"] = bool(view.live.columns) and view.reasons is not None and view.neighbours is not None
+        header["words"] = list(view.live.texts)
+    if view.refit is not None:
         header["may_be_given"] = list(view.may_be_given)
-    header["later"] = view.later is not None
+    header["later"] = view.better_layout is not None
     header["jobs"] = view.jobs is not None
     header["whole"] = view.items.full is not None or view.whole_texts is not None
 

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._internal.checks import InputError, distinct_keys
+from centrality._internal.text import column_name
 from centrality.apps.service.model import ServedModel
 from centrality.apps.service.queue import JsonRows, Limits, RequestError, Rows, count
 from centrality.bulk.score import ScoringJob
-from centrality.network.calibration import checked_t, name_at
+from centrality.network.calibration import checked_t
 from centrality.tables.columns import CellIssues, first_few
 
 LOG = logging.getLogger(__name__)
@@ -126,6 +127,8 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
     if len(ts) > MOST_T or numbers > NUMBERS_A_ROW * limits.rows:
         most = f"{MOST_T} values of t and {NUMBERS_A_ROW * limits.rows:,} numbers"
         raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
+    if len(set(ts)) < len(ts):
+        raise RequestError(422, f"Every t must differ from the others, got {ts}.")
     return ScoreRequest(served, given, ts, p_values, explain, kind == ARROW)
 
 
@@ -141,7 +144,7 @@ def answer(
         columns = ScoringJob(served.model, request.ts, p_values=True).score_columns(units)
     else:  # the same by a shorter way: most requests are of one row
         mixing = served.fitted.mixing
-        columns = {name_at("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
+        columns = {column_name("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}
@@ -200,6 +203,8 @@ def _from_query(query: bytes) -> Options:
     for name, text in parse_qsl(query.decode("latin-1")):
         if name not in OPTIONS:
             raise RequestError(422, f"Unknown: {name!r}. A request may say {', '.join(OPTIONS)}.")
+        if name in options:
+            raise RequestError(422, f"{name} comes twice in the query: say it once, several values of t as t=0,0.5,1.")
         options[name] = text.split(",") if name == "t" else {"true": True, "false": False}.get(text, text)
     return options
 
@@ -211,7 +216,7 @@ def _values_of_t(t: object, models_own: float) -> list[float]:
     if type(t) is float and 0 <= t <= 1:  # what most requests ask for: the check below takes longer
         return [t]
     try:
-        return [float(value) for value in np.atleast_1d(checked_t(t))]
+        return [abs(float(value)) for value in np.atleast_1d(checked_t(t))]  # -0.0 is 0
     except InputError as error:
         raise RequestError(422, str(error)) from None
 
