@@ -51,7 +51,7 @@ Mask = NDArray[np.bool_]  # (n,)
 
 @dataclass
 class Cells:
-    """Hold a column's cells as numbers, where values are missing, and which cells have which fault."""
+    """A column's cells as numbers, where values are missing, and which cells have which fault."""
 
     block: Block
     gaps: Mask
