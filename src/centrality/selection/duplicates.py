@@ -100,6 +100,7 @@ def _nearest_centre(Z: Floats, centres: Floats) -> NDArray[np.intp]:
 Hashes = NDArray[np.uint64]
 BY_CHANCE = 0.05  # of the pairs that agree but for a column: if more do so by chance, none of them are called copies
 TELLING = 3  # columns, those in which the fewest pairs agree, that say how many do by chance
+ENOUGH_PAIRS = 5  # expected by chance, to say whether one column tells another
 HARDLY_REPEATED = 0.9  # of the cells of a column differ from all others: what agrees there may be copies
 DECIMALS = 6  # numbers with more of them do not agree by chance
 
@@ -133,13 +134,17 @@ class CellHashes:
 
         No two of the rows may agree in every cell. Columns for which such groups arise by chance are left out.
         """
-        found = {number: groups_alike(self._without(rows, number)) for number in range(len(self._columns))}
-        found = {number: groups for number, groups in found.items() if groups} if len(found) > 1 else {}
-        if not found:
+        columns = range(len(self._columns)) if len(self._columns) > 1 else ()
+        groups_of_column = {number: groups_alike(self._without(rows, number)) for number in columns}
+        groups_of_column = {number: groups for number, groups in groups_of_column.items() if groups}
+        if not groups_of_column:
             return
-        pairs = {number: sum(len(group) * (len(group) - 1) / 2 for group in groups) for number, groups in found.items()}
-        shares = [self._agreeing(rows, number) for number in range(len(self._columns))]
-        for number, groups in found.items():
+        pairs = {
+            number: sum(len(group) * (len(group) - 1) / 2 for group in groups)
+            for number, groups in groups_of_column.items()
+        }
+        shares = [self._agreeing(rows, number) for number in columns]
+        for number, groups in groups_of_column.items():
             if self._by_chance(rows, number, pairs, shares) <= BY_CHANCE * pairs[number]:
                 yield number, [rows[group] for group in groups]
 
@@ -159,21 +164,39 @@ class CellHashes:
         is_hardly_repeated = len(np.unique(hashes)) >= HARDLY_REPEATED * len(rows)
         if is_hardly_repeated and is_text(column.type):
             return 0.0
+        if is_hardly_repeated and (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+            seconds = column.drop_null().to_numpy().astype("M8[s]").astype(np.int64)
+            step = next(step for step in (86_400, 3_600, 60, 1) if not (seconds % step).any())
+            return _agreeing_when_rounded(seconds / step)
         if is_hardly_repeated and is_number(column.type):
             return _agreeing_when_rounded(column.cast(pa.float64(), safe=False).drop_null().to_numpy())
         return _pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
 
     def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
-        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns."""
+        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns.
+
+        A column that another one tells, such as a price with tax, is left out beside it: rows that agree in the one
+        by chance agree in the other.
+        """
         others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
         others = [other for other in others if shares[other] < 1]
         if not others:  # all other columns hold one value
             return pairs[number]
         estimates = [0.0]
-        for other in (other for other in others[:TELLING] if shares[other] > 0):
-            differ_in_both = _pairs(self._without(rows, number, other)) - pairs[number] - pairs.get(other, 0)
+        telling = [other for other in others[:TELLING] if shares[other] > 0]
+        for other in telling:
+            told = [column for column in telling if column != other and self._tells(rows, other, column, shares[other])]
+            agree = _pairs(self._without(rows, number, other, *told))
+            differ_in_both = agree - pairs[number] - pairs.get(other, 0)
             estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
         return max(estimates)
+
+    def _tells(self, rows: NDArray[np.intp], one: int, other: int, share: float) -> bool:
+        """Return whether rows that agree in one column by chance, as this share of all pairs do, agree in the other."""
+        by_chance = share * len(rows) * (len(rows) - 1) / 2
+        hashes = self._of(rows, one)
+        differ = _pairs(hashes) - _pairs(hashes + self._of(rows, other))
+        return bool(by_chance >= ENOUGH_PAIRS and differ < by_chance / 2)
 
 
 def _hashed(column: pa.ChunkedArray, number: int) -> Hashes:
