@@ -12,6 +12,7 @@ from centrality.apps.cli import main
 from centrality.apps.explorer.content import row_keys
 from centrality.apps.explorer.marks import MarksFile
 from centrality.representations import Table
+from tests.commands.said import said
 from tests.conftest import quick
 
 
@@ -135,3 +136,11 @@ def test_the_model_that_is_read_is_not_overwritten(folder, capsys):
     assert main(["refine", model, str(folder / "houses.csv"), *marks, "-o", learned]) == 0
     assert main(["refine", learned, str(folder / "houses.csv"), *marks, "-o", str(folder / "again.safetensors")]) == 2
     assert "This model has learned marks already" in capsys.readouterr().err
+
+
+def test_a_row_that_is_marked_both_ways_is_said(folder, tmp_path, capsys):
+    lines = ["row,mark", *(f"{row},outlier" for row in range(6)), *(f"{row},fine" for row in range(5, 12)), ""]
+    (tmp_path / "marks.csv").write_text("\n".join(lines))
+    rest = ["--marks", tmp_path / "marks.csv", "-o", tmp_path / "new.safetensors"]
+    text = said(capsys, "refine", folder / "m.safetensors", folder / "houses.csv", *rest, "--quiet")
+    assert "Rows marked outlier and fine: 1; they count as fine." in text

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from centrality._internal.checks import InputError, generator
+from centrality._internal.checks import InputError, InputTypeError, generator
 from centrality._internal.input import ModelRows
 from centrality._internal.text import LETTERS, number, shortened
 from centrality.model.interface import CentralityModel
@@ -289,6 +289,8 @@ def _near(
 
 def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedImages, *, progress: bool) -> _Compared:
     """Return rows of whatever kind in a form in which they can be compared."""
+    if isinstance(X, str | bytes):
+        raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")
     if skipped.corrupt not in CORRUPT:
         raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {skipped.corrupt!r}.")
     items = [] if is_frame(X) or isinstance(X, np.ndarray) or not isinstance(X, Sequence) else list(X)
