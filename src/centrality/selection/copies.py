@@ -186,12 +186,12 @@ class Copies:
     def summary(self) -> str:
         """Say in one line how many groups of which kind there are."""
         counts = {kind: [group for group in self.groups if group.kind == kind] for kind in WORDS}
-        said = [
+        parts = [
             f"{sum(len(group.rows) for group in groups):,} rows in {_counted(len(groups), 'group')} are {WORDS[kind]}"
             for kind, groups in counts.items()
             if groups
         ]
-        text = f"{_counted(self.rows, 'row')}: {'; '.join(said) or 'no copies'}."
+        text = f"{_counted(self.rows, 'row')}: {'; '.join(parts) or 'no copies'}."
         if self.identifiers:
             text += f" {', '.join(self.identifiers)} {SEEM[len(self.identifiers) > 1]} the rows: leave out what does."
         if self.skipped:
@@ -238,8 +238,8 @@ def copies(
     distinct = np.flatnonzero(first == np.arange(len(first)))
     groups = [_group("exact", equal, rows, []) for equal in groups_alike(first)]
     one_column: set[tuple[int, ...]] = set()
-    for column, found in hashes.but_one(distinct):
-        for alike in found:
+    for column, groups_of_column in hashes.but_one(distinct):
+        for alike in groups_of_column:
             one_column.add(tuple(alike.tolist()))
             groups.append(_group("one column", alike, rows, [column]))
     for near in _near(rows, hashes, distinct, random_state, progress=progress):

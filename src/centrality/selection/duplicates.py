@@ -285,8 +285,8 @@ def near_copies(
     chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
     chance[is_other] = 1.0
     rows = np.repeat(np.arange(len(apart)), apart.shape[1])
-    seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
-    one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
+    is_near = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
+    one, other, p = rows[is_near], which.ravel()[is_near], chance.ravel()[is_near]
     first, second, p = _mutual(one, other, p, len(apart))
     expected = p * len(apart) / 2
     if by_chance is not None and len(p):
@@ -304,16 +304,16 @@ def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool
     a row that are no copies of it gives a markedly smaller one: in a table, rows of the same categories differ in few
     columns.
     """
-    there = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
-    if not there.any():
+    has_spacing = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
+    if not has_spacing.any():
         return np.ones(len(apart))
     others = apart.shape[1] - 1
     expected = others - (1 / np.arange(1, others + 1)).sum()
     growth = np.full(len(apart), np.nan)
-    growth[there] = np.log(apart[there, -1:] / apart[there, 1:-1]).sum(1)
+    growth[has_spacing] = np.log(apart[has_spacing, -1:] / apart[has_spacing, 1:-1]).sum(1)
     overall = np.nanmedian(growth) * expected / (expected - 1 / 3)
-    known = np.where(there, growth, overall)
-    nearby = (known[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
+    growths = np.where(has_spacing, growth, overall)
+    nearby = (growths[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
     return np.asarray(expected / np.maximum(np.where(nearby > MARKEDLY * overall, nearby, overall), 1e-6))
 
 

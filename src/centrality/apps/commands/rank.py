@@ -93,8 +93,8 @@ def show(result: Result) -> str:
     lines = _ends(result, f"{result['rows']:,} rows", result) if "groups" not in result else []
     for group in result.get("groups", []):
         lines += _ends(group, f"{group['rows']:,} rows of {group['group']}", result)
-    shown = [row["row"] for end in (result["peripheral"], result["central"]) for row in end]
-    return "\n".join([*lines[:-1], *counting_line(result, shown), *footer_lines(result, 0, 0, "All rows")])
+    rows_in_order = [row["row"] for end in (result["peripheral"], result["central"]) for row in end]
+    return "\n".join([*lines[:-1], *counting_line(result, rows_in_order), *footer_lines(result, 0, 0, "All rows")])
 
 
 def _ends(ends: Result, of: str, result: Result) -> list[str]:

@@ -115,13 +115,13 @@ def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, obje
     vectors = reader.vectors(table)
     parts = reader.by_feature(wiser.fitted_.refinement_by_column(vectors))
     values = reader.values(table, vectors)
-    known = np.flatnonzero(~np.isnan(parts).any(1))
-    most = np.argsort(-np.ptp(parts[known], axis=0), kind="stable")[:COLUMNS]
-    lowest, highest = known[parts[known].argmin(0)], known[parts[known].argmax(0)]
+    scored = np.flatnonzero(~np.isnan(parts).any(1))
+    widest = np.argsort(-np.ptp(parts[scored], axis=0), kind="stable")[:COLUMNS]
+    lowest, highest = scored[parts[scored].argmin(0)], scored[parts[scored].argmax(0)]
     return [
         {"column": features.names[j], "odder": _plain(values[j][lowest[j]]),
          "more_typical": _plain(values[j][highest[j]])}
-        for j in most.tolist()
+        for j in widest.tolist()
     ]  # fmt: skip
 
 
@@ -132,8 +132,8 @@ def _plain(value: object) -> object:
 
 
 def show(result: Result) -> str:
-    told = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
-    lines = [paint(f"Learned from {told} among {result['rows']:,} rows", "heading")]
+    marks = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
+    lines = [paint(f"Learned from {marks} among {result['rows']:,} rows", "heading")]
     if result["elsewhere"]:
         lines.append(f"{result['elsewhere']:,} marks are of rows that are not in the data, and taught nothing.")
     if result["both_ways"]:
