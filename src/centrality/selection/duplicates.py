@@ -127,7 +127,8 @@ class CellHashes:
 
     def exact(self) -> NDArray[np.intp]:  # (n,)
         """Return for each row the first row that agrees with it in every cell; this may be the row itself."""
-        return _first_alike(self.rows)
+        _, first, group = np.unique(self.rows, return_index=True, return_inverse=True)
+        return np.asarray(first[group], dtype=np.intp)
 
     def but_one(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, list[NDArray[np.intp]]]]:
         """Yield each column, by number, that alone differs between some rows, and the groups of these rows.
@@ -170,7 +171,7 @@ class CellHashes:
             return _agreeing_when_rounded(seconds / step)
         if is_hardly_repeated and is_number(column.type):
             return _agreeing_when_rounded(column.cast(pa.float64(), safe=False).drop_null().to_numpy())
-        return _pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
+        return count_pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
 
     def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
         """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns.
@@ -185,8 +186,10 @@ class CellHashes:
         estimates = [0.0]
         telling = [other for other in others[:TELLING] if shares[other] > 0]
         for other in telling:
-            told = [column for column in telling if column != other and self._tells(rows, other, column, shares[other])]
-            agree = _pairs(self._without(rows, number, other, *told))
+            dependents = [
+                column for column in telling if column != other and self._tells(rows, other, column, shares[other])
+            ]
+            agree = count_pairs(self._without(rows, number, other, *dependents))
             differ_in_both = agree - pairs[number] - pairs.get(other, 0)
             estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
         return max(estimates)
@@ -195,7 +198,7 @@ class CellHashes:
         """Return whether rows that agree in one column by chance, as this share of all pairs do, agree in the other."""
         by_chance = share * len(rows) * (len(rows) - 1) / 2
         hashes = self._of(rows, one)
-        differ = _pairs(hashes) - _pairs(hashes + self._of(rows, other))
+        differ = count_pairs(hashes) - count_pairs(hashes + self._of(rows, other))
         return bool(by_chance >= ENOUGH_PAIRS and differ < by_chance / 2)
 
 
@@ -222,11 +225,6 @@ def _mixed(bits: Hashes) -> Hashes:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-def _first_alike(hashes: Hashes) -> NDArray[np.intp]:
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    return np.asarray(first[group], dtype=np.intp)
-
-
 def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
     """Return the groups of two or more positions with the same hash or value; groups and their positions are sorted."""
     order = np.argsort(hashes, kind="stable")
@@ -236,7 +234,7 @@ def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
     return sorted(groups, key=lambda group: int(group[0]))
 
 
-def _pairs(hashes: Hashes) -> float:
+def count_pairs(hashes: NDArray[Any]) -> float:
     """Return how many pairs have the same hash."""
     sizes = np.unique(hashes, return_counts=True)[1].astype(np.float64)
     return float((sizes * (sizes - 1)).sum() / 2)
