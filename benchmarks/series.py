@@ -335,10 +335,10 @@ def alarms() -> None:
             rng = np.random.default_rng([1_000_000 + number, len(kind)])
             model = Timeline(random_state=number).fit(null_series(kind, NULL_LENGTH, rng))
             seen += [len(model.events(false_alarms=asked)) for asked in ASKED]
-        counts: dict[str, object] = {
-            f"seen at {asked:g}": float(count / NULL_SERIES) for asked, count in zip(ASKED, seen, strict=True)
-        }
-        rows.append({"kind": kind, "series": NULL_SERIES, "length": NULL_LENGTH} | counts)
+        row: dict[str, object] = {"kind": kind, "series": NULL_SERIES, "length": NULL_LENGTH}
+        for asked, count in zip(ASKED, seen, strict=True):
+            row[f"seen at {asked:g}"] = float(count / NULL_SERIES)
+        rows.append(row)
         print(rows[-1], flush=True)
     save("series_alarms", rows)
 

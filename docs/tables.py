@@ -96,8 +96,19 @@ def false_discoveries() -> str:
 
 
 def ablation() -> str:
-    body = [[r["protocol"], r["change"], *(short(r[k]) for k in r if k[:2] in ("RO", "PR"))] for r in rows("ablation")]
-    return markdown(["protocol", "change", "ROC, A", "PR, A", "ROC, B", "PR, B", "ROC, all", "PR, all"], body)
+    """Changes in thousandths; of the default, the means."""
+    body = []
+    for r in rows("ablation"):
+        line = [r["protocol"], r["change"]]
+        for kind in ("tables", "embeddings"):
+            for metric in ("roc", "ap"):
+                change, error = (float(r[f"{kind} {metric} {name}"]) for name in ("change", "se"))
+                line.append(
+                    short(r[f"{kind} {metric}"]) if r["change"] == "default" else f"{change:+.0f} ± {error:.0f}"
+                )
+        body.append(line)
+    kinds = [f"{kind}, {metric}" for kind in ("tables", "embeddings") for metric in ("AUC-ROC", "average precision")]
+    return markdown(["protocol", "change", *kinds], body)
 
 
 def detection() -> str:

@@ -12,7 +12,6 @@ from centrality.apps.cli import main
 from centrality.apps.explorer.content import row_keys
 from centrality.apps.explorer.marks import MarksFile
 from centrality.representations import Table
-from tests.commands.said import said
 from tests.conftest import quick
 
 
@@ -138,9 +137,15 @@ def test_the_model_that_is_read_is_not_overwritten(folder, capsys):
     assert "This model has learned marks already" in capsys.readouterr().err
 
 
-def test_a_row_that_is_marked_both_ways_is_said(folder, tmp_path, capsys):
-    lines = ["row,mark", *(f"{row},outlier" for row in range(6)), *(f"{row},fine" for row in range(5, 12)), ""]
-    (tmp_path / "marks.csv").write_text("\n".join(lines))
-    rest = ["--marks", tmp_path / "marks.csv", "-o", tmp_path / "new.safetensors"]
-    text = said(capsys, "refine", folder / "m.safetensors", folder / "houses.csv", *rest, "--quiet")
-    assert "Rows marked outlier and fine: 1; they count as fine." in text
+def test_a_row_marked_both_ways_is_said(folder, tmp_path, capsys):
+    with (folder / "marks.csv").open() as file:
+        marks = [(line["row"], line["mark"]) for line in csv.DictReader(file)]
+    row = next(row for row, mark in marks if mark == "outlier")
+    both = tmp_path / "marks.csv"
+    with both.open("w", newline="") as file:
+        csv.writer(file).writerows([("row", "mark"), *marks, (row, "fine")])
+    arguments = [*map(str, ["refine", folder / "m.safetensors", folder / "houses.csv", "--marks", both, "-o"])]
+    assert main([*arguments, str(tmp_path / "n.safetensors")]) == 0
+    assert f"Marked as outlier and as fine, and taken as fine: row {int(row):,}." in capsys.readouterr().out
+    assert main([*arguments, str(tmp_path / "o.safetensors"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["contradictory"] == [int(row)]

@@ -58,7 +58,7 @@ window.end = show(model);
 class Changeable:
     """Says that the column size may be changed."""
 
-    columns, has_words = ("size",), False
+    columns, texts = ("size",), ()
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_columns_that_make_rows_odd_come_first(open_page, tmp_path):
     table = pa.table({"a": np.arange(9.0), "b": np.arange(9.0), "c": np.arange(9.0)})
     view = grid(
         columns=tuple(columns_of(table, 3)), features=("a", "b", "c"),
-        guilty=("c", "b"), reasons=telling([0.1, 0.1], [-0.1, -0.1], [-0.9, -0.9]),
+        main_features=("c", "b"), reasons=telling([0.1, 0.1], [-0.1, -0.1], [-0.9, -0.9]),
     )  # fmt: skip
     tab = open_page(exported(view, tmp_path) + "#table=table&panel=columns")
     heads = tab.locator("table.rows thead th").all_text_contents()

@@ -61,9 +61,9 @@ def test_a_cut_text_and_a_small_picture_are_shown_in_full(open_page, serve, stor
 
 def test_words_that_make_a_text_odd_are_painted_in_the_queue(open_page, serve):
     class Told:
-        columns, has_words = (), True
+        columns, texts = (), ("item",)
 
-        def words(self, row):
+        def words(self, row, column):
             words = {"so ": (0.1, 0.1), "odd ": (-1.0, 0.0), "rare": (0.0, -1.0)}
             told = [{"text": word, "global": added[0], "local": added[1]} for word, added in words.items()]
             return {"words": told, "typical": (0.5, 0.5)}

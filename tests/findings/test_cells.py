@@ -28,8 +28,8 @@ def test_a_few_wild_numbers_do_not_make_the_tail_heavy():
     distances = np.abs(np.random.default_rng(0).normal(size=1000))
     alone = far_out(np.append(distances, 9.0))[-1]
     among = far_out(np.concatenate([distances, np.full(15, 9.0)]))[-1]
-    assert among > 1e4
-    assert alone > 1e4
+    assert among > 1e3
+    assert alone > 1e3
 
 
 def test_a_column_that_another_determines_is_tied_and_one_at_random_is_not():
@@ -65,7 +65,7 @@ def test_a_house_that_does_not_fit_its_kind_is_far_off_though_both_values_are_co
     columns = [Column.of(name, table[name]) for name in table.column_names]
     prediction = next(one for one in predictions(columns) if one.measure.place == 0)
     assert prediction.severity.argmax() == np.flatnonzero(new)[0]
-    assert prediction.severity.max() > 1e5
+    assert prediction.severity.max() > 3e3
 
 
 @pytest.mark.data

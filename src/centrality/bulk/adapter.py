@@ -40,7 +40,8 @@ class Adapter:
         self.reader = reader_of(model)
         reading = self.reader.input_spec()
         self.model, self.fitted = model, model.fitted_
-        self.of_numbers, self.watched = reading.kind == "numbers", reading.watched
+        self.of_numbers = reading.kind == "numbers"
+        self.watched = [name for name in reading.watched if name in names]
         self.columns = list(names) if reading.columns is None else reading.columns
         self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
@@ -75,8 +76,7 @@ class Adapter:
 
     def vectors(self, table: pa.Table) -> CheckedRows:  # (n, p)
         """Return the rows' vectors as the fitted model takes them; a row that could not be represented is all NaN."""
-        watched = [name for name in self.watched if name in table.column_names]
-        table = table.select([*self.columns, *watched])
+        table = table.select([*self.columns, *(name for name in self.watched if name in table.column_names)])
         if not self.of_numbers:
             vectors, unreadable = self.reader.vectors_and_issues(table)
             self.unreadable += unreadable

@@ -241,7 +241,7 @@ def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: 
 
     rows = 0
     file.write(source.dialect.extended_header(job.names))
-    blocks = source.records(adapter.columns, adapter.types)
+    blocks = source.records([*adapter.columns, *adapter.watched], adapter.types)
     with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress) as bar:
         for table, records in blocks if source.live else read_ahead(blocks):
             first_fault = adapter.first_fault(table) if source.live and job.on_error == "stop" else 0

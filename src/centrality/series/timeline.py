@@ -17,7 +17,7 @@ from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import RandomState, random_numbers, unchanged_on_failure
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
-from centrality.network.calibration import one_t, squeezed
+from centrality.network.calibration import one_t
 from centrality.representations.base import ItemsLike
 from centrality.series import windows
 from centrality.series.events import Event, Events, Peaks, describe, expected_count, odd_moments, stretches
@@ -311,7 +311,7 @@ class Timeline(BaseEstimator):
     def centrality(self, X: ItemsLike | None = None) -> Values:
         """Say how typical each row's moment is, from 0 to 1; without X, of the series of `fit`. NaN: not judged."""
         recording, judgements = self._judge(X)
-        return recording.of_rows([squeezed(self._levels.units(each.moments.whole)) for each in judgements])
+        return recording.of_rows([self._levels.centrality(each.moments.whole) for each in judgements])
 
     def p_values(self, X: ItemsLike | None = None) -> Values:
         """Return the share of the moments of `fit` that are as odd as each row's."""
@@ -393,7 +393,7 @@ class Timeline(BaseEstimator):
         return plots.timeline(
             track.times,
             track.values[:, columns],
-            squeezed(self._levels.units(odd.whole)),
+            self._levels.centrality(odd.whole),
             names=self.channels_,
             events=[(event.start, event.end) for event in events],
             channels=[[name for name, _ in event.channels] for event in events],

@@ -244,6 +244,10 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 def first_few(names: Sequence[str], most: int = 8) -> str:
     """List the first of the names, for a message, and say how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> Result:
     require_output(arguments.output, arguments.model, arguments.data, arguments.marks)
     model, table = load_model(arguments), tables.read(arguments.data)
     reader_of(model).require_rows_apart()
-    marks, elsewhere, both_ways = _marks(arguments, table)
+    marks, elsewhere, contradictory = _marks(arguments, table)
     review, wiser = model.review(table, marks), model.learn_marks(table, marks)
     wiser.save(arguments.output)
     left, chance = review.left, review.chance
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "outlier": marks.count("outlier"),  # rows marked so
         "fine": marks.count("fine"),
         "elsewhere": elsewhere,  # marks of rows that are not in the data
-        "both_ways": both_ways,  # rows marked outlier and fine, which count as fine
+        "contradictory": contradictory,  # rows marked both as outlier and as fine: they count as fine
         "columns": _columns(wiser, table),
         "called": int((wiser.predict(table) == -1).sum()),  # rows that the new model calls outliers
         "left": {"rows": left.rows, "about": left.about, "low": left.low, "high": left.high},
@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> Result:
     }
 
 
-def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str | None], int, int]:
-    """Return the mark of each row, the number of marks for rows that are not in the data, and of rows marked twice."""
+def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str | None], int, list[int]]:
+    """Return the mark of each row, the number of marks for rows that are not in the data, and rows marked both ways."""
     from centrality.apps.explorer.content import row_keys
     from centrality.apps.explorer.marks import read, rows_marked
     from centrality.model.refine import MARKS
@@ -84,20 +84,22 @@ def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str |
     given = [mark for mark in read(arguments.marks) if mark["mark"] in MARKS]
     keys = row_keys(table, arguments.key) if arguments.key or any(mark["key"] for mark in given) else ()
     marks: list[str | None] = [None] * table.num_rows
-    taken = both_ways = 0  # marks of rows that are there; rows with two, of which `fine` counts
+    taken = 0  # marks of rows that are in the data
+    contradictory = []
     for what in MARKS:
         for row in rows_marked(what, given, keys):
             if row < table.num_rows:
-                both_ways += marks[row] not in (None, what)
+                if marks[row] not in (None, what):
+                    contradictory.append(int(row))
+                marks[row] = what  # of two for one row, `fine` counts
                 taken += 1
-                marks[row] = what
     if not taken:
         which = f"none of its {len(given):,} marks is of a row of {arguments.data}" if given else "it has no such mark"
         raise InputError(
             f"{arguments.marks} was wanted to say outlier or fine of some rows, but {which}. Rows are known by all "
             "their cells, or by the column that --key names, or by their number where a mark has no key."
         )
-    return marks, len(given) - taken, both_ways
+    return marks, len(given) - taken, contradictory
 
 
 def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, object]]:
@@ -115,13 +117,13 @@ def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, obje
     vectors = reader.vectors(table)
     parts = reader.by_feature(wiser.fitted_.refinement_by_column(vectors))
     values = reader.values(table, vectors)
-    scored = np.flatnonzero(~np.isnan(parts).any(1))
-    widest = np.argsort(-np.ptp(parts[scored], axis=0), kind="stable")[:COLUMNS]
-    lowest, highest = scored[parts[scored].argmin(0)], scored[parts[scored].argmax(0)]
+    known = np.flatnonzero(~np.isnan(parts).any(1))
+    most = np.argsort(-np.ptp(parts[known], axis=0), kind="stable")[:COLUMNS]
+    lowest, highest = known[parts[known].argmin(0)], known[parts[known].argmax(0)]
     return [
         {"column": features.names[j], "odder": _plain(values[j][lowest[j]]),
          "more_typical": _plain(values[j][highest[j]])}
-        for j in widest.tolist()
+        for j in most.tolist()
     ]  # fmt: skip
 
 
@@ -132,12 +134,13 @@ def _plain(value: object) -> object:
 
 
 def show(result: Result) -> str:
-    marks = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
-    lines = [paint(f"Learned from {marks} among {result['rows']:,} rows", "heading")]
+    told = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
+    lines = [paint(f"Learned from {told} among {result['rows']:,} rows", "heading")]
     if result["elsewhere"]:
         lines.append(f"{result['elsewhere']:,} marks are of rows that are not in the data, and taught nothing.")
-    if result["both_ways"]:
-        lines.append(f"Rows marked outlier and fine: {result['both_ways']:,}; they count as fine.")
+    if rows := result["contradictory"]:
+        named = ", ".join(f"{row:,}" for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        lines.append(f"Marked as outlier and as fine, and taken as fine: row{'s' * (len(rows) > 1)} {named}.")
     for column in result["columns"]:
         odder, typical = (number(column[side])[:40] for side in ("odder", "more_typical"))
         lines.append(f"  {column['column']}: such as {odder} is odder than before, such as {typical} more typical")

@@ -40,14 +40,19 @@ def find(sheet: Sheet) -> Iterator[Finding]:
 def _far_rows(sheet: Sheet) -> dict[int, Codes]:
     """Return, by column, the cells so far off that hardly one would be in ordinary data of this size.
 
-    Of each row only the most doubtful cell counts: a wrong one makes the others look wrong, too.
+    Of each row only one cell counts, as a wrong one makes the others look wrong, too: that which is far off both given
+    the others and by itself.
     """
     places = [prediction.measure.place for prediction in sheet.predictions]
+    if not places:
+        return {}
     doubts = sheet.doubts[:, places]
+    blame = doubts * np.stack([prediction.alone for prediction in sheet.predictions], axis=1)
+    blame[doubts < doubts.size / CHANCE] = 0.0
     found = {}
     for k, place in enumerate(places):
         column = sheet.columns[place]
-        far = np.flatnonzero(doubts[:, k] >= np.maximum(doubts.max(1), doubts.size / CHANCE))
+        far = np.flatnonzero((blame[:, k] > 0) & (blame[:, k] >= blame.max(1)))
         far = far[np.bincount(column.codes[far], minlength=len(column.levels))[column.codes[far]] <= COMMON]
         found[place] = far[np.argsort(-doubts[far, k], kind="stable")]
     return found
