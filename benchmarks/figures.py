@@ -86,6 +86,12 @@ BY_HAND = (
     _measured("contextual", *SAME_SCORES, results=("contextual", "contextual_means")),
     _measured("contextual_scenarios", *SAME_SCORES),
     _measured("dirty_calibration", *SAME_SCORES),
+    _measured(
+        "series",
+        *SAME_SCORES,
+        "src/centrality/series/*.py",
+        results=("series", "series_means", "series_events", "series_alarms", "series_speed"),
+    ),
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
     _measured("drift", "src/centrality/regions.py", "src/centrality/analysis/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),

@@ -23,7 +23,7 @@ SERVED_STATES = {
     "findings": "#panel=findings",
     "a finding and a row": "#panel=findings&cause=0&row=7",
     "its review": "#panel=review&cause=-2&row=7",
-    "a comparison": "#panel=compare&a=finding%200",
+    "a comparison": "#panel=compare&a=finding%200&row=7",
 }
 # Goes to a state of the page and comes back when the page, which listens for the same, has heard of it.
 FOLLOW = """(link) => new Promise((done) => {

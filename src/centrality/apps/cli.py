@@ -74,7 +74,7 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             text = json.dumps(as_json(result), indent=2, default=str, allow_nan=False)
         else:
-            text = harmless(arguments.show(result))
+            text = harmless((arguments.show_quietly if arguments.quiet else arguments.show)(result))
         _print(coloured(text, colour=shows_colour(file)), file=file)
     except BrokenPipeError:
         discard_stdout()
@@ -150,7 +150,7 @@ def _printing_each_once() -> Callable[..., None]:
 
 def _given(arguments: argparse.Namespace) -> str:
     """Return the arguments of a command that have a value, for the log."""
-    hidden = {"run", "show", "json", "quiet", "verbose", "traceback"}
+    hidden = {"run", "show", "show_quietly", "json", "quiet", "verbose", "traceback"}
     given = {
         name: value for name, value in vars(arguments).items() if name not in hidden and value not in (None, False)
     }

@@ -39,6 +39,8 @@ def check(
     against: ModelRows | Path_ | None = None,
     given: Sequence[str] | str | None = None,
     model: CentralityModel | None = None,
+    time: str | None = None,
+    by: str | None = None,
     random_state: int | None = 0,
 ) -> Findings:
     """Say what is wrong with these rows: `Findings`, the worst first.
@@ -52,6 +54,8 @@ def check(
     against : earlier rows of the same kind, or their file: what has changed since is found.
     given : the columns that are the context: rows are then odd for their kind.
     model : a fitted model; None fits one on these rows.
+    time : the column by which rows are moments of series: odd stretches are found, too.
+    by : with `time`, the column that tells several series apart.
     random_state : the seed of the fit.
 
     Examples
@@ -64,7 +68,7 @@ def check(
     """
     frame, items, is_table = _laid_out(rows)
     data = nw.from_native(frame, eager_only=True).to_arrow()
-    tables.require(data.column_names, [name for name in (label, *_names(given)) if name is not None])
+    tables.require(data.column_names, [name for name in (label, time, by, *_names(given)) if name is not None])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
@@ -76,7 +80,17 @@ def check(
         if model is None:
             model = fit_default_model(learned, random_state, given=_names(given) or None)
         sheet = Sheet(
-            data, learned, model, label, random_state, is_table=is_table, is_own=own, against=old, changes=changes
+            data,
+            learned,
+            model,
+            label,
+            random_state,
+            is_table=is_table,
+            is_own=own,
+            against=old,
+            changes=changes,
+            time=time,
+            by=by,
         )
         items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
     return Findings(

@@ -38,6 +38,8 @@ class Sheet:
     is_own: bool = True  # whether the model was fitted on these rows
     against: pa.Table | None = None  # earlier rows
     changes: Sequence[Change] = ()  # what their drift says
+    time: str | None = None  # the column by which rows are moments of series; None: they are not
+    by: str | None = None  # the column that tells series apart
 
     @cached_property
     def columns(self) -> list[Column]:

@@ -10,7 +10,7 @@ from __future__ import annotations  # else Python would evaluate the annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from centrality.engine import engine
 from centrality.model.explain import MOST, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
 from centrality.network.calibration import Calibration, Mixing
 from centrality.network.context import Context, ContextCalibration
-from centrality.network.engine_backend import EngineScorer, NetworkScorer, Outputs
+from centrality.network.engine_backend import EngineScorer, NetworkScorer, require_finite
 from centrality.network.network import Network
 from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -44,23 +44,12 @@ Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
 
-def map_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
-    """Return `finish` of the networks' outputs, (members, n, 1 + k), computed block by block; row i belongs to X[i]."""
-
-    def score(rows: CheckedRows) -> Matrix:
-        return _finite(finish(_finite(scorer.of_rows(rows, scaling))))
-
-    return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
+FEWEST_PER_BLOCK = 8  # rows that `rows_per_block` never divides
 
 
-def _finite(scores: NDArray[Number]) -> NDArray[Number]:
-    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
-    if not np.isfinite(scores).all():
-        raise InputError(
-            "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its "
-            "file again, or fit it again."
-        )
-    return scores
+def map_blocks(work: Callable[[CheckedRows], NDArray[Number]], X: CheckedRows, device: str) -> NDArray[Number]:
+    """Return `work` of the rows, block by block on all cores; row i belongs to X[i]."""
+    return work(X) if X.shape[0] <= FEWEST_PER_BLOCK else block_by_block(X, rows_per_block(X.shape[1]), work, device)
 
 
 def block_by_block(
@@ -248,19 +237,18 @@ class FittedModel(FrozenArrays):
 
     def raw(self, rows: CheckedRows) -> Matrix:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
-        return map_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
+        return map_blocks(lambda block: self.scorer.raw(block, self.scaling, self.calibration), rows, self.device)
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = map_blocks(self.scorer, self.scaling, rows, self._units_of)
+        units = map_blocks(
+            lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
+        )
         if self.kinds is not None:
             units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
-
-    def _units_of(self, outputs: Outputs) -> Matrix:  # (members, n, 1 + k) -> (n, 2)
-        return self.calibration.units(self.calibration.raw(outputs))
 
     def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
         return units if self.kinds is None else self.kinds(units, dense(rows))
@@ -277,7 +265,7 @@ class FittedModel(FrozenArrays):
         def of_block(block: CheckedRows) -> Matrix:
             return work(self.scaling.apply(block).astype(np.float64))
 
-        return block_by_block(rows, rows_per_block(self.width), of_block, self.device)
+        return map_blocks(of_block, rows, self.device)
 
     @property
     def mixing(self) -> Mixing:
@@ -289,11 +277,21 @@ class FittedModel(FrozenArrays):
         return self.calibration.mixing.squeeze(self.units(rows))
 
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
-        """Return the units mixed at t and squeezed into [0, 1]."""  # (n,), or (n, len(t)) for several
+        """Return the head scores mixed at t and squeezed into [0, 1]."""  # (n,), or (n, len(t)) for several
+        if self._is_native(rows) and isinstance(t, float | int) and 0 <= t <= 1:
+            work = partial(self.scorer.mixtures, self.scaling, self.calibration, float(t), squeezed=True)
+            return map_blocks(work, rows, self.device)
         return self.calibration.mixing.centrality(self.units(rows), t)
 
+    def _is_native(self, rows: CheckedRows) -> bool:
+        """Say whether the engine computes all of a score: without a context, without marks, on the CPU."""
+        return self.kinds is None and self.refinement is None and self.device == "cpu" and not hasattr(rows, "is_cuda")
+
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
-        """Return the units mixed at t."""  # (n,)
+        """Return the head scores mixed at t."""  # (n,)
+        if self._is_native(rows) and 0 <= t <= 1:
+            work = partial(self.scorer.mixtures, self.scaling, self.calibration, float(t), squeezed=False)
+            return map_blocks(work, rows, self.device)
         return self.calibration.mixing.mixed(self.units(rows), t)
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
@@ -307,10 +305,11 @@ class FittedModel(FrozenArrays):
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
             )
 
-        def units(outputs: Outputs) -> Matrix:  # (n, members, 2)
-            return np.stack([self.calibration.units(pair) for pair in self.calibration.of_members(outputs)], axis=1)
+        def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
+            outputs = require_finite(self.scorer.of_rows(block, self.scaling))
+            return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
-        by_member = np.moveaxis(map_blocks(self.scorer, self.scaling, rows, units), 1, 0)
+        by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
         pairs = [self._within_kinds(own, rows) for own in by_member]
         scores = np.column_stack([self.calibration.mixing.mixed(own, t) for own in pairs])
         each = self.calibration.mixing.squeeze(scores + self.shift(rows)[:, None])
@@ -381,7 +380,7 @@ class FittedModel(FrozenArrays):
         def work(block: CheckedRows) -> NDArray[np.intp]:
             return nearest(scaled[:, own], self.scaling.scaled(block)[:, own])
 
-        return block_by_block(rows, rows_per_block(self.width), work, self.device)
+        return map_blocks(work, rows, self.device)
 
     # What the scores of calibration and training rows say about new ones.
 

@@ -260,7 +260,15 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         reader = self._reader()
         rows = reader.vectors(X)
         heads = map_valid_rows(rows, self.fitted_.heads)
-        return compare_windows(self.fitted_.training_scores, heads, window, rows=rows, names=reader.names_of_vectors())
+        return compare_windows(
+            self.fitted_.training_scores,
+            heads,
+            window,
+            rows=rows,
+            names=reader.names_of_vectors(),
+            constants=reader.constants(X),
+            threshold=reader.about_threshold(heads, one_t(self.t)),
+        )
 
     # Why.
 

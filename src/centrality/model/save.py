@@ -200,7 +200,7 @@ class Section:
 
         Sizes that are not given are set by the first array that has them, and are at least 1.
         """
-        found = {}
+        arrays = {}
         for name, numbers in schema.items():
             if numbers.optional and name not in self:
                 continue
@@ -218,8 +218,8 @@ class Section:
             elif array.size:
                 self.require(array.min() >= numbers.low, f"{name} must hold numbers {_bounds(numbers)}")
                 self.require(array.max() <= numbers.high, f"{name} must hold numbers {_bounds(numbers)}")
-            found[numbers.attribute or name] = array
-        return found
+            arrays[numbers.attribute or name] = array
+        return arrays
 
     def require(self, holds: object, wanted: str) -> None:
         """Raise an error that begins with the section's mark unless this holds."""
@@ -320,25 +320,25 @@ def _network(file: Section, layout: Layout) -> Network:
 
 
 def _scaling(file: Section, p: int) -> Scaling:
-    found = file.read(SCALING, p=p)
+    arrays = file.read(SCALING, p=p)
     file.require(
-        ("seen" in found) == ("beyond" in found), f"seen and {file.mark}beyond go together, one of them is missing"
+        ("seen" in arrays) == ("beyond" in arrays), f"seen and {file.mark}beyond go together, one of them is missing"
     )
-    if "seen" in found:
-        in_order = (np.diff(found["seen"], axis=0) >= 0).all()
+    if "seen" in arrays:
+        in_order = (np.diff(arrays["seen"], axis=0) >= 0).all()
         file.require(in_order, "seen must hold the least and the greatest value of each column, in this order")
-    return Scaling(**found)
+    return Scaling(**arrays)
 
 
 def _calibration_rows(header: Header, file: Section) -> CalibrationRows | None:
     if "inliers" not in file:
         return None
-    seen = header["rows_seen"]
-    found = file.read(CONFORMAL, rows=seen)
-    if "rows" in found:
-        in_order = (np.diff(found["rows"]) >= 0).all()
-        file.require(in_order, f"rows must name {len(found['rows'])} of the {seen} training rows in their order")
-    return CalibrationRows(contamination=header["contamination_of_inliers"], **found)
+    rows_seen = header["rows_seen"]
+    arrays = file.read(CONFORMAL, rows=rows_seen)
+    if "rows" in arrays:
+        in_order = (np.diff(arrays["rows"]) >= 0).all()
+        file.require(in_order, f"rows must name {len(arrays['rows'])} of the {rows_seen} training rows in their order")
+    return CalibrationRows(contamination=header["contamination_of_inliers"], **arrays)
 
 
 def _refinement(file: Section, p: int) -> Refinement | None:
@@ -346,10 +346,10 @@ def _refinement(file: Section, p: int) -> Refinement | None:
         return None
     # A correction learned from marks that lacks an array would be left out silently.
     file.require(set(file.names()) == set(REFINEMENT), f"knots and {file.mark}values go together")
-    found = file.read(REFINEMENT, p=p)
-    rising = found["knots"].shape[1] > 1 and (np.diff(found["knots"]) >= 0).all()
+    arrays = file.read(REFINEMENT, p=p)
+    rising = arrays["knots"].shape[1] > 1 and (np.diff(arrays["knots"]) >= 0).all()
     file.require(rising, "knots must rise along each column")
-    return Refinement(**found)
+    return Refinement(**arrays)
 
 
 def _training_scores(header: Header, file: Section, p: int) -> TrainingScores:
@@ -365,26 +365,26 @@ def _context(file: Section, width: int) -> Context:
     q = file.length("given")
     d = width - q
     file.require(0 < q < width, f"given must name some of the {width} columns, each once and in order")
-    found = file.read(CONTEXT, p=width, q=q, d=d, slopes=1 + q)
-    in_order = (np.diff(found["given"]) > 0).all()
+    arrays = file.read(CONTEXT, p=width, q=q, d=d, slopes=1 + q)
+    in_order = (np.diff(arrays["given"]) > 0).all()
     file.require(in_order, f"given must name some of the {width} columns, each once and in order")
     for name in ("range", "seen", "reach"):
-        file.require((np.diff(found[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
+        file.require((np.diff(arrays[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
     return Context(
         scaling=_scaling(file.under("scaling."), width),
         levels=_all_effects(file, "levels", q, d),
         widths=_all_effects(file, "widths", q, d),
         usual=_forest(file.under("usual."), q, d),
         spread=_forest(file.under("spread."), q, d),
-        **found,
+        **arrays,
     )
 
 
 def _kinds(file: Section, context: Context) -> ContextCalibration | None:
     if not file.names():
         return None
-    found = file.read(KINDS)
-    knots, shares = found["knots"], found["shares"]
+    arrays = file.read(KINDS)
+    knots, shares = arrays["knots"], arrays["shares"]
     k, q = knots.shape[1], len(context.given)
     rising = k > 1 and (np.diff(knots) > 0).all() and (np.diff(shares) > 0).all()
     inside = shares.min() > 0 and shares.max() < 1
@@ -396,7 +396,7 @@ def _kinds(file: Section, context: Context) -> ContextCalibration | None:
     ]
     file.require(all(((own >= 0) & (own <= 1)).all() for own in weights), "own must hold shares from 0 to 1")
     forest = _forest(file.under("forest."), q, 2 * k)
-    return ContextCalibration(context.given, levels=levels, own=tuple(weights), forest=forest, **found)
+    return ContextCalibration(context.given, levels=levels, own=tuple(weights), forest=forest, **arrays)
 
 
 def _all_effects(file: Section, name: str, q: int, d: int) -> tuple[CategoryEffects, ...]:

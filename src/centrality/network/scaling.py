@@ -100,7 +100,9 @@ class Scaling(FrozenArrays):
         `deviation` reads all rows, to tell constant columns from those with rare values; if no column of the sample is
         constant between its tails, it is not called.
         """
-        median, spread = (np.concatenate(parts) for parts in zip(*median_and_spread(sample, deviation), strict=True))
+        blocks = list(median_and_spread(sample, deviation))
+        median = np.concatenate([of_block for of_block, _ in blocks])
+        spread = np.concatenate([of_block for _, of_block in blocks])
         return cls(median, _inverse(share_similar_scales(spread))).with_bend(sample)
 
     def with_bend(self, sample: Iterable[_Block]) -> "Scaling":
@@ -147,10 +149,10 @@ class Scaling(FrozenArrays):
         """Say which columns are not constant; a constant one has no influence on scores."""
         return np.asarray(self.weight != 0)
 
-    def in_users_units(self, given: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return scaled points, the first of which are the rows `given`, in the user's units."""  # (n, s, p)
-        found = np.where(self.varying(), self.unscaled(points), given[:, None])
-        return np.where(points == points[:, :1], given[:, None], found)  # values that have not moved keep their bits
+    def in_users_units(self, rows: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scaled points, the first of which are these rows, in the user's units."""  # (n, s, p)
+        unscaled = np.where(self.varying(), self.unscaled(points), rows[:, None])
+        return np.where(points == points[:, :1], rows[:, None], unscaled)  # values that have not moved keep their bits
 
     def unscaled(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points in the user's units; a constant column holds its constant."""  # (..., p)
@@ -164,9 +166,9 @@ class Scaling(FrozenArrays):
             moved /= self.shrink
             far = np.abs(moved) > KNEE
             moved[far] = np.sign(moved[far]) * (KNEE + np.expm1(np.minimum(np.abs(moved[far]) - KNEE, 700.0)))
-        found = np.broadcast_to(self.center, points.shape).copy()
-        found[..., free] += moved[..., free] / self.weight[free]
-        return found
+        unscaled = np.broadcast_to(self.center, points.shape).copy()
+        unscaled[..., free] += moved[..., free] / self.weight[free]
+        return unscaled
 
 
 def check_scaling(kind: str) -> str:
@@ -217,9 +219,9 @@ def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     apart = np.clip((np.ptp(logs) - np.log(UNITS_ALIKE)) / np.log(UNITS_APART / UNITS_ALIKE), 0.0, 1.0)
     unit = unit_of(spread.max())
     common = 0.5 * np.log(np.square(spread[varies] / unit).mean()) + np.log(unit)
-    found = np.zeros_like(spread)
-    found[varies] = np.exp(apart * logs + (1 - apart) * common)
-    return found
+    shared = np.zeros_like(spread)
+    shared[varies] = np.exp(apart * logs + (1 - apart) * common)
+    return shared
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -307,15 +309,17 @@ def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
 
 def merge_moments(blocks: Iterator[_Moments], at_once: int) -> _Moments:
     """Combine the moments of blocks a few at a time: for wide rows, those of all blocks would fill the memory."""
-    joined: list[_Moments] = []
-    while some := [*joined, *islice(blocks, at_once)]:
-        if len(some) == len(joined):
+    total: list[_Moments] = []
+    while parts := [*total, *islice(blocks, at_once)]:
+        if len(parts) == len(total):
             break
-        counts, means, squares = map(np.stack, zip(*some, strict=True))
+        counts = np.array([count for count, _, _ in parts])
+        means = np.stack([mean for _, mean, _ in parts])
+        squares = np.stack([square for _, _, square in parts])
         mean = np.average(means, axis=0, weights=counts)
         between = (counts[:, None] * np.square(means - mean)).sum(0)
-        joined = [(int(counts.sum()), mean, squares.sum(0) + between)]
-    return joined[0]
+        total = [(int(counts.sum()), mean, squares.sum(0) + between)]
+    return total[0]
 
 
 MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
@@ -328,7 +332,7 @@ OUTWARD = np.array([[-1.0], [1.0]])
 
 
 class ColumnRange:
-    """Looks at all rows once, to tell whether their values are finite, and keeps the ends of the columns found."""
+    """The range of the columns, found while one pass over all rows tells whether their values are finite."""
 
     def __init__(self) -> None:
         self._seen: tuple[object, Matrix] | None = None
@@ -339,7 +343,7 @@ class ColumnRange:
         return bool(np.isfinite(ends).all())
 
     def ends(self, X: CheckedRows) -> Matrix:  # (2, p)
-        """Return the least and the greatest value of each column, those found before if they are of these very rows."""
+        """Return the least and the greatest value of each column; they are remembered of the rows that were checked."""
         return self._seen[1] if self._seen is not None and self._seen[0] is X else _ends(X)
 
 

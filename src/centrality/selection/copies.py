@@ -343,9 +343,16 @@ def _group(kind: str, rows: NDArray[np.intp], compared: _Compared, columns: Sequ
         return CopyGroup(kind, tuple(rows.tolist()), names=names)
     table = compared.table
     chosen = table.take(rows)
-    cells = {table.column_names[j]: chosen.column(j).to_pylist() for j in columns}
+    cells = {table.column_names[j]: _cells(chosen.column(j)) for j in columns}
     differs = {name: values for name, values in cells.items() if any(value != values[0] for value in values)}
     return CopyGroup(kind, tuple(rows.tolist()), differs)
+
+
+def _cells(column: pa.ChunkedArray) -> list[object]:
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):  # moments that Python knows none of, beyond the year 9999
+        return [None if np.isnat(moment) else str(moment) for moment in column.to_numpy()]
 
 
 def _counted(count: int, noun: str) -> str:

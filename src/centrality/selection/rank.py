@@ -154,8 +154,7 @@ def rank(
     with reader_of(model).suppress_issues():
         values.append(model.p_values(chosen, t=t))
         if "reasons" in new_names:
-            reasons = model.reasons(chosen, t)
-            values.append(np.array(["; ".join(map(str, row)) for row in reasons], dtype=object))
+            values.append(np.array(model.reasons(chosen, t).short(), dtype=object))
     new = dict(zip(new_names, values, strict=True))
     with_scores = nw.from_native(tables.with_columns(chosen, new), eager_only=True)
     return with_scores.select([*new, *(name for name in with_scores.columns if name not in new)]).to_native()

@@ -40,6 +40,7 @@ CURRENCY = rf"(?:[A-Za-z]{{1,3}})?\p{{Sc}}|(?i:{CODES})\.?"
 CELL = (
     rf"^(?:[~≈≤≥]|[<>]=?)? ?(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
     r"(?P<digits>[.,]?[0-9](?:[0-9.,' ]*[0-9])?)(?P<exponent>[eE][+-]?[0-9]{1,3})?(?:[.,]--?)?"
+    r"(?: ?(?:±|\+/-) ?[0-9][0-9.,]*)?"  # what a measurement may be off
     r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{N}%/"·.* ]*)?"""
     r" ?(?P<minus>-)? ?(?P<end>\))?$"
 )
@@ -372,7 +373,9 @@ def _learn(texts: pa.Array, usual: str) -> tuple[NumberFormat | None, str]:
         return None, about_units
     decimal, about_marks = _decimal_mark(cells, usual, currency=any(map(is_currency, affixes)))
     writing = NumberFormat(decimal, _thousands(cells, decimal), *affixes, _decimals(cells, decimal), magnitudes)
-    return writing, "; ".join(filter(None, (about_marks, about_units)))
+    with_error = pc.any(pc.match_substring_regex(texts, r"±|\+/-")).as_py()
+    about_errors = "what stands behind ± is left out" if with_error else ""
+    return writing, "; ".join(filter(None, (about_marks, about_units, about_errors)))
 
 
 def _are_codes(texts: pa.Array, gaps: int) -> bool:

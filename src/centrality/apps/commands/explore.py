@@ -102,7 +102,7 @@ def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "Vi
             key=arguments.key,
             against=_other_model(arguments),
             against_name="" if arguments.against is None else arguments.against.stem,
-            soon=arguments.export is None,
+            defer_umap=arguments.export is None,
             kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
         )
 

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "doubtful": [{name: row.pop(name) for name in new} | {"holds": row} for row in found.to_pylist()],
     }
     if arguments.output is not None:
-        tables.write(found, arguments.output)
+        tables.write(found, arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
 

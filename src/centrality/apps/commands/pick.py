@@ -61,7 +61,9 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.by is not None:
         result["by"] = arguments.by
     if arguments.output is not None:
-        tables.write(tables.with_columns(chosen, {"row": picked, "centrality": scores}), arguments.output)
+        tables.write(
+            tables.with_columns(chosen, {"row": picked, "centrality": scores}), arguments.output, like=arguments.data
+        )
         result["file"] = str(arguments.output)
     return result
 

@@ -121,6 +121,18 @@ def with_folders(table: pa.Table, column: str) -> pa.Table:
     return table.append_column("folder", pa.array(folders, pa.string()))
 
 
+def from_common_folder(table: pa.Table) -> pa.Table:
+    """Write paths as seen from the folder that holds them all: a folder may be moved, or named from elsewhere."""
+    for place, name in enumerate(table.column_names):
+        texts = table[name].to_pylist()
+        if all(isinstance(text, str) and _is_image(text) for text in texts):
+            paths = [Path(text).resolve() for text in texts]
+            above = os.path.commonpath(paths)
+            short = [str(path.relative_to(above)) for path in paths]
+            table = table.set_column(place, name, pa.array(short, pa.string()))
+    return table
+
+
 THUMBNAIL_SIDE = 96  # pixels, at most
 FULL_SIDE = 2000  # pixels of a picture in full: more than a screen shows
 CURVE_POINTS = 64

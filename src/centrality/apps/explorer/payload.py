@@ -147,8 +147,8 @@ def _set_optional_fields(view: View, header: Header, buffers: Buffers, *, in_fil
     if view.inliers is not None:
         units = buffers.add(view.inliers.T)
         header["inliers"] = {"units": units, "contamination": view.contamination}
-    if view.guilty:
-        header["guilty"] = list(view.guilty)
+    if view.main_features:
+        header["guilty"] = list(view.main_features)
     if view.reasons is not None or view.neighbours is not None:
         header["why"] = _answers_why(view, buffers) if in_file else "ask"
     if view.against is not None:
@@ -188,10 +188,10 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
     """Set the header's fields that say which questions a host with the model can answer."""
     if view.live is not None:
         header["typical_with"] = bool(view.live.columns) and view.reasons is not None and view.neighbours is not None
-        header["words"] = view.live.has_words
-    if view.again is not None:
+        header["words"] = list(view.live.texts)
+    if view.refit is not None:
         header["may_be_given"] = list(view.may_be_given)
-    header["later"] = view.later is not None
+    header["later"] = view.better_layout is not None
     header["jobs"] = view.jobs is not None
     header["whole"] = view.items.full is not None or view.whole_texts is not None
 
