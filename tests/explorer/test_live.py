@@ -5,6 +5,7 @@ import http.client
 import io
 import json
 import re
+import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -264,3 +265,6 @@ def test_the_folder_that_a_picture_lies_in_is_a_column(tmp_path):
     assert folder.levels == ("bird", "cat")
     assert np.bincount(folder.values).tolist() == [0, 12, 12]
     assert with_folders(table.slice(0, 5), "path").column_names == ["path"]  # all in one: it says nothing
+    shutil.copytree(tmp_path, tmp_path.with_name("moved"))
+    moved = view_of(model, tables.read(tmp_path.with_name("moved")), on="pca")
+    assert list(moved.keys) == list(view.keys)  # marks find their pictures again
