@@ -261,9 +261,9 @@ def test_the_folder_that_a_picture_lies_in_is_a_column(tmp_path):
     table = tables.read(tmp_path)
     model = Chain(Images("gradients"), quick(max_steps=20)).fit(table["path"].to_pylist())
     view = view_of(model, table, on="pca")
-    (folder,) = (column for column in view.columns if column.name == "folder")
-    assert folder.levels == ("bird", "cat")
-    assert np.bincount(folder.values).tolist() == [0, 12, 12]
+    (column,) = (one for one in view.columns if one.name == "folder")
+    assert column.levels == ("bird", "cat")
+    assert np.bincount(column.values).tolist() == [0, 12, 12]
     assert with_folders(table.slice(0, 5), "path").column_names == ["path"]  # all in one: it says nothing
     shutil.copytree(tmp_path, tmp_path.with_name("moved"))
     moved = view_of(model, tables.read(tmp_path.with_name("moved")), on="pca")
