@@ -133,7 +133,8 @@ def safe_divide(a: Any, b: NDArray[np.float64], default: float = 0.0) -> NDArray
     >>> safe_divide(1.0, np.array([2.0, 0.0])).tolist()
     [0.5, 0.0]
     """
-    return np.asarray(np.divide(a, b, out=np.full_like(b, default), where=b > 0))
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
 
 
 def bend(values: NDArray[np.float64], knee: float) -> NDArray[np.float64]:
