@@ -43,6 +43,16 @@ def copies() -> str:
     return markdown(["set", "rows", "copies differ by", "recall", "precision"], body)
 
 
+def copies_by_chance() -> str:
+    found = rows("copies_by_chance")
+    sizes = sorted({int(r["rows"]) for r in found})
+    body = []
+    for name in dict.fromkeys(r["table"] for r in found):
+        counts = {int(r["rows"]): f"{r['with a call']} of {r['tables']}" for r in found if r["table"] == name}
+        body.append([name, *(counts[size] for size in sizes)])
+    return markdown(["table", *(f"{size:,} rows, with a call" for size in sizes)], body)
+
+
 def copies_time() -> str:
     body = [[f"{int(r['rows']):,}", people(r["cpu_s"]), short(r["recall"])] for r in rows("copies_time")]
     return markdown(["rows × 64", "CPU seconds", "recall"], body)
@@ -96,4 +106,4 @@ def marks() -> str:
     return markdown(header, body)
 
 
-MADE = (pick_coverage, pick_probe, pick_scale, copies, copies_time, copies_neighbours, labels, marks)
+MADE = (pick_coverage, pick_probe, pick_scale, copies, copies_by_chance, copies_time, copies_neighbours, labels, marks)

@@ -103,7 +103,7 @@ def trimmed_mean(model: _Estimator, X: RowsLike, *, trim: float = 0.1) -> Array:
 
 @dataclass(frozen=True)
 class CentralRegion:
-    """Holds everything at least as central as `level`; `inside` says which of the rows it was made from are.
+    """All that is at least as central as `level`; `inside` says which of the rows it was made from are.
 
     >>> from centrality import depths, regions
     >>> depth = depths.Mahalanobis().fit([[-1.0], [0.0], [1.0]])
@@ -139,7 +139,7 @@ def central_region(model: _Estimator, X: RowsLike, *, mass: float = 0.5) -> Cent
 
 @dataclass(frozen=True)
 class DDPlot:
-    """Holds the depth of each row in either sample: first the rows of the first sample, then those of the second.
+    """The depth of each row in either sample: first the rows of the first sample, then those of the second.
 
     >>> from centrality import depths, regions
     >>> plot = regions.dd_plot(depths.Mahalanobis(), [[-1.0], [0.0], [1.0]], [[-9.0], [0.0], [9.0]])
@@ -168,17 +168,17 @@ def dd_plot(model: _Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
     array([0.5     , 1.      , 0.5     , 0.012195, 0.009901, 0.008197])
     """
     first, second = _two_samples(X, Y)
-    both = np.concatenate([first, second])
-    of_first = np.arange(len(both)) < len(first)
+    pooled = np.concatenate([first, second])
+    of_first = np.arange(len(pooled)) < len(first)
     return DDPlot(
-        in_first=_scores(clone(model).fit(first), both),
-        in_second=_scores(clone(model).fit(second), both),
+        in_first=_scores(clone(model).fit(first), pooled),
+        in_second=_scores(clone(model).fit(second), pooled),
         of_first=of_first,
     )
 
 
 class TwoSampleTest(NamedTuple):
-    """Holds what `two_sample_test` found: the statistic, and its p-value under the permutations.
+    """The result of `two_sample_test`: the statistic, and its p-value under the permutations.
 
     >>> from centrality import depths, regions
     >>> X = [[-1.0], [0.0], [1.0]]
@@ -221,20 +221,20 @@ def two_sample_test(
     first, second = _two_samples(X, Y)
     permutations = whole_number("permutations", permutations)
     rng = random_numbers(random_state)
-    both, n = np.concatenate([first, second]), len(first)
-    orders = np.array([np.arange(len(both)), *(rng.permutation(len(both)) for _ in range(permutations))])
+    pooled, n = np.concatenate([first, second]), len(first)
+    orders = np.array([np.arange(len(pooled)), *(rng.permutation(len(pooled)) for _ in range(permutations))])
     if statistic == "q":
-        samples = ((both[order[:n]], both[order[n:]]) for order in orders)
+        samples = ((pooled[order[:n]], pooled[order[n:]]) for order in orders)
         values = np.array([_ranks_in(clone(model).fit(one), one, other).mean() for one, other in samples])
     else:
-        ranks = (rankdata(_scores(clone(model).fit(both), both)) - 0.5) / len(both)
+        ranks = (rankdata(_scores(clone(model).fit(pooled), pooled)) - 0.5) / len(pooled)
         values = ranks[orders[:, n:]].mean(1)
     distance = np.abs(values - values.mean())
     return TwoSampleTest(float(values[0]), float((distance >= distance[0] - 1e-12).mean()))
 
 
 class RankInterval(NamedTuple):
-    """Holds the rank of each row and the bounds it lies between.
+    """The rank of each row, and the bounds it lies between.
 
     >>> from centrality import depths, regions
     >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]

@@ -58,6 +58,7 @@ def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(b
     ("changes", "members", "size"),
     [
         ({}, 4, 64),
+        ({}, 1, 64),
         ({"novelty": True}, 1, 64),
         ({"given": np.array([0])}, 4, 128),
         ({"encoder": object(), "novelty": True}, 1, 128),
@@ -68,7 +69,3 @@ def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(b
 def test_batches_are_small_where_that_was_measured_to_be_enough(changes, members, size):
     for width in (2, 32):
         assert config_of(np.zeros((5, width)), ensemble=members, **changes).batch_size == size
-
-
-def test_one_network_that_learns_rows_with_outliers_takes_small_batches_if_they_are_wide():
-    assert [config_of(np.zeros((5, width)), ensemble=1).batch_size for width in (31, 32)] == [128, 64]

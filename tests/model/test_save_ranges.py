@@ -38,7 +38,9 @@ CRAFTED = {
     "a negative weight": (changed(mixing={"local_weight": -3.0, "veto": True}), "mixing is none"),
     "a mixture of text": (changed(mixing="soft"), "mixing is none that a fitted model has: 'soft'"),
     "an unknown calibration": (
-        lambda header, arrays: header["parameters"].update(calibration="isotonic"),
+        lambda header, arrays: header.update(
+            model="PaperFUSE", parameters=header["parameters"] | {"calibration": "isotonic"}
+        ),
         "calibration must be one of soft, clip, got 'isotonic'",
     ),
     "t beyond its ends": (lambda header, arrays: header["parameters"].update(t=7.0), "t is none .* 7.0"),
@@ -47,7 +49,6 @@ CRAFTED = {
     "noise below zero": (lambda h, a: h.update(noise_scale=[-x for x in h["noise_scale"]]), "noise_scale is none"),
     "no rows": (changed(training_rows=0), "training_rows is none"),
     "halves of seventeen": (changed(halves=17), "halves is none that a fitted model has: 17"),
-    "doubt that counts for the sure ones": (changed(doubt=-3.0), "doubt is none"),
     "columns of no rows": (changed(rows_of_columns=0), "rows_of_columns is none"),
     "all inliers dirty": (changed(contamination_of_inliers=2.0), "contamination_of_inliers is none"),
 }

@@ -93,7 +93,7 @@ def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
 
 def largest(X: Any) -> NDArray[np.float64]:  # (p,)
     """Return the largest magnitude in each column of an array or a sparse matrix."""
-    from scipy import sparse  # here: an ONNX file is scored without scipy
+    from scipy import sparse  # here: an ONNX file is scored without it
 
     high, low = (end.toarray().ravel() if sparse.issparse(end) else end for end in (X.max(axis=0), X.min(axis=0)))
     return np.maximum(np.abs(np.asarray(high, dtype=np.float64)), np.abs(np.asarray(low, dtype=np.float64)))
@@ -133,7 +133,8 @@ def safe_divide(a: Any, b: NDArray[np.float64], default: float = 0.0) -> NDArray
     >>> safe_divide(1.0, np.array([2.0, 0.0])).tolist()
     [0.5, 0.0]
     """
-    return np.asarray(np.divide(a, b, out=np.full_like(b, default), where=b > 0))
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
 
 
 def bend(values: NDArray[np.float64], knee: float) -> NDArray[np.float64]:
@@ -156,3 +157,9 @@ def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return mean and standard deviation of each column, or of the numbers of one."""
     scaled, unit = in_units(X)
     return scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit
+
+
+def subsample_evenly(X: Any, limit: int) -> Any:
+    """Return at most `limit` rows, evenly spaced, the first and the last among them."""
+    n = X.shape[0]
+    return X if n <= limit else X[evenly_spaced(n, limit)]

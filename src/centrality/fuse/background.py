@@ -40,7 +40,7 @@ SAMPLE = 3000  # rows looked at, at most
 BOUNDS_ROWS = 20_000  # rows that bound what the networks add to their backgrounds
 BOUNDS = (0.01, 0.99)  # quantiles of what the network adds; its bounds are as far again from each other on either side
 HELD_OUT = 4  # one row of so many is held out, to choose the number of components and the shrinkage
-ROUNDS, ROUNDS_OF_K_MEANS = 8, 10
+ROUNDS = 6  # of k-means, and then of components and the rows that they own
 
 Matrix = NDArray[np.float64]
 Vectors = NDArray[np.floating]  # (n, p)
@@ -68,29 +68,35 @@ class _Components:
         return along.T + blur, (1 - shrinkage) * rest + shrinkage * average + blur
 
     def distances(self, z: Matrix) -> tuple[Matrix, Matrix]:
-        """Return squared distances from the means: along the axes, (C, n, d), and in all other directions, (C, n)."""
-        off = z - self.mean[:, None]  # (C, n, p)
-        along = np.square(off @ self.axes.transpose(0, 2, 1))
-        if self.axes.shape[1] == self.axes.shape[2]:
-            return along, np.zeros(along.shape[:2])
-        return along, np.maximum(np.square(off).sum(2) - along.sum(2), 0.0)
+        """Return squared distances from the means: along the axes, (C, d, n), and in all other directions, (C, n)."""
+        count, d, p = self.axes.shape
+        along = (self.axes.reshape(count * d, p) @ z.T).reshape(count, d, len(z))
+        along -= self.axes @ self.mean[:, :, None]
+        np.square(along, out=along)
+        if d == p:
+            return along, np.zeros((count, len(z)))
+        whole = np.square(z).sum(1) - 2 * self.mean @ z.T + np.square(self.mean).sum(1)[:, None]
+        return along, np.maximum(whole - along.sum(1), 0.0)
 
-    def logarithms(self, distances: tuple[Matrix, Matrix], shrinkage: float, noise: float) -> Matrix:  # (n, C)
-        """Return the log-density of each component, up to a constant, at rows with these distances."""
+    def squares(self, distances: tuple[Matrix, Matrix], shrinkage: float, noise: float) -> Matrix:  # (C, n)
+        """Return Mahalanobis' squared distances of rows at these distances."""
         along, other = distances
+        spread, rest = self.spreads(shrinkage, noise)
+        return np.asarray(((1 / spread)[:, None] @ along)[:, 0] + other / rest[:, None])
+
+    def logarithms(self, squares: Matrix, shrinkage: float, noise: float) -> Matrix:  # (C, n)
+        """Return the log-density of each component, up to a constant, at rows of these squares."""
         p = self.axes.shape[2]
         spread, rest = self.spreads(shrinkage, noise)
-        square = (along @ (1 / spread)[:, :, None])[:, :, 0] + other / rest[:, None]
-        return (np.log(self.share) + _log_scale(spread, rest, p))[None] - self._fall(square, p).T
+        fall = 0.5 * squares
+        if self.degrees:
+            fall = 0.5 * (self.degrees + p) * np.log1p(squares / self.degrees)
+        return np.asarray((np.log(self.share) + _log_scale(spread, rest, p))[:, None] - fall)
 
-    def weights(self, square: Matrix) -> Matrix:
-        """Return how much rows at these squared distances count: the farther the less, for t-distributions."""
-        return np.ones_like(square) if not self.degrees else 1 / (1 + square / self.degrees)
-
-    def _fall(self, square: Matrix, p: int) -> Matrix:
-        if not self.degrees:
-            return 0.5 * square
-        return np.asarray(0.5 * (self.degrees + p) * np.log1p(square / self.degrees))
+    def weights(self, squares: Matrix) -> Matrix:
+        """Return how much rows of these squares count in mean and covariance: the farther the less, if by t."""
+        p = self.axes.shape[2]
+        return np.asarray((self.degrees + p) / (self.degrees + squares)) if self.degrees else np.ones_like(squares)
 
 
 def _log_scale(spread: Matrix, rest: Matrix, p: int) -> Matrix:
@@ -176,8 +182,9 @@ def fit_background(
         distances = components.distances(rows[held_out])
         price = 0.0 if clean else WORTH * p * np.log2(len(components.mean))
         for share_of_mean in SHRINKAGES:
-            logarithms = components.logarithms(distances, share_of_mean, sharp)
-            worth = float(np.logaddexp.reduce(logarithms, axis=1).mean()) - price if held_out.any() else -price
+            squares = components.squares(distances, share_of_mean, sharp)
+            logarithms = components.logarithms(squares, share_of_mean, sharp)
+            worth = float(np.logaddexp.reduce(logarithms, axis=0).mean()) - price if held_out.any() else -price
             if worth > best:
                 best, chosen, shrinkage = worth, count, share_of_mean
         count *= 2
@@ -192,56 +199,36 @@ def _fit(
     n = len(rows)
     owner = np.zeros(n, dtype=np.int64)
     if count > 1:
-        owner = k_means(rows, count, int(rng.integers(2**31)), rounds=ROUNDS_OF_K_MEANS)[1]
+        owner = k_means(rows, count, int(rng.integers(2**31)), rounds=ROUNDS)[1]
     components: _Components | None = None
+    weight = np.ones(n)
     for _ in range(ROUNDS):
         sizes = np.bincount(owner)
         large = np.flatnonzero(sizes >= fewest)
         if not len(large):
             large = np.array([sizes.argmax()])
-        groups = [rows[owner == group] for group in large]
-        weights = [np.ones(len(group)) for group in groups]
-        if components is None:
-            means = [np.median(group, axis=0) if degrees else group.mean(0) for group in groups]
-        elif degrees:
-            weights = [
-                _weights(components, int(place), group, noise) for place, group in zip(large, groups, strict=True)
-            ]
-            means = [np.average(group, axis=0, weights=w) for group, w in zip(groups, weights, strict=True)]
+        groups = [owner == group for group in large]
+        if components is None and degrees:
+            means = [np.median(rows[group], axis=0) for group in groups]
         else:
-            means = [group.mean(0) for group in groups]
-        axes = [_axes(group - mean, w) for group, mean, w in zip(groups, means, weights, strict=True)]
-        share = sizes[large] / sizes[large].sum()
-        before = components
+            means = [np.average(rows[group], axis=0, weights=weight[group]) for group in groups]
+        axes = [_axes(rows[group] - mean, weight[group]) for group, mean in zip(groups, means, strict=True)]
         components = _Components(
-            share=share,
+            share=sizes[large] / sizes[large].sum(),
             mean=np.stack(means),
             axes=np.stack([part[0] for part in axes]),
             variance=np.stack([part[1] for part in axes]),
             total=np.array([part[2] for part in axes]),
             degrees=degrees,
         )
-        if len(large) == 1:
-            nearest = np.zeros(n, dtype=np.int64)
-        else:
-            nearest = components.logarithms(components.distances(rows), SHRINKAGE_WHILE_FITTING, noise).argmax(1)
-        if before is not None and len(large) == len(sizes) and (nearest == owner).all() and not degrees:
+        squares = components.squares(components.distances(rows), SHRINKAGE_WHILE_FITTING, noise)
+        nearest = components.logarithms(squares, SHRINKAGE_WHILE_FITTING, noise).argmax(0)
+        if len(large) == len(sizes) and (nearest == owner).all() and not degrees:
             break
         owner = nearest
+        weight = components.weights(squares[owner, np.arange(n)])
     assert components is not None
     return components
-
-
-def _weights(components: _Components, place: int, group: Matrix, noise: float) -> Matrix:  # (n,)
-    """Return how much each row of a component counts in its mean and covariance."""
-    off = group - components.mean[place]
-    along = np.square(off @ components.axes[place].T)
-    spread, rest = components.spreads(SHRINKAGE_WHILE_FITTING, noise)
-    square = along @ (1 / spread[place])
-    if components.axes.shape[1] < components.axes.shape[2]:
-        square += np.maximum(np.square(off).sum(1) - along.sum(1), 0.0) / rest[place]
-    p, degrees = group.shape[1], components.degrees
-    return np.asarray((degrees + p) / (degrees + square))
 
 
 def _axes(off: Matrix, weights: Matrix) -> tuple[Matrix, Matrix, float]:

@@ -25,10 +25,9 @@ from centrality.tables.columns import require
 if TYPE_CHECKING:
     from centrality.model.fitted import FittedModel
 
-STEPS, STEPS_WHEN_CLEAN = 250, 1000  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
 STEPS_OF_EACH = 200  # for each network of an ensemble, which has half of the rows to learn
 SMALL_BATCH, BATCH = 64, 128  # rows a step: the first is as good, for half of the arithmetic, where it was measured
-MANY_COLUMNS = 32  # with fewer, one network may have many small groups to learn, which a small batch would not all see
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # for further training
 MEMBERS = 4  # networks where rows are few: measured, six detect no better
@@ -108,7 +107,7 @@ class FitConfig:
             owner = np.arange(p) if feature_map is None else feature_map[1]
             context_columns, context_features = find_context(parameters["given"], columns, owner)
         members = count_members(parameters, n, p) if members is None else members
-        batch_size = _batch_size(parameters, members, p)
+        batch_size = _batch_size(parameters)
         steps = STEPS_WHEN_CLEAN if clean else STEPS if members == 1 else STEPS_OF_EACH
         if parameters["max_steps"] is not None:
             steps = whole_number("max_steps", parameters["max_steps"])
@@ -190,13 +189,11 @@ def count_members(parameters: Mapping[str, Any], n: int, p: int) -> int:
     return MEMBERS if parameters["given"] is None else MEMBERS_GIVEN
 
 
-def _batch_size(parameters: Mapping[str, Any], members: int, width: int) -> int:
+def _batch_size(parameters: Mapping[str, Any]) -> int:
     """Return the number of rows in a step: the user's, or one that was measured to be enough."""
     if parameters["batch_size"] is not None:
         return whole_number("batch_size", parameters["batch_size"], at_least=2, at_most=MOST_TOGETHER)
-    if parameters["given"] is not None or parameters["encoder"] is not None:
-        return BATCH
-    return SMALL_BATCH if members > 1 or parameters["novelty"] or width >= MANY_COLUMNS else BATCH
+    return BATCH if parameters["given"] is not None or parameters["encoder"] is not None else SMALL_BATCH
 
 
 def _check_given(parameters: Mapping[str, Any], dissimilarity: Dissimilarity, X: CheckedRows) -> None:

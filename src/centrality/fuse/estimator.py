@@ -103,7 +103,7 @@ class FUSE(CentralityModel):
     encoder : torch.nn.Module or None, default=None
         A module from (n, p) to (n, q), in place of the above. It is copied, not changed.
     max_steps : int or None, default=None
-        The budget of training steps. None means 250, 200 for each network of an ensemble, 1000 with `novelty`, whatever
+        The budget of training steps. None means 500, 200 for each network of an ensemble, 1000 with `novelty`, whatever
         the number of rows.
     device : str, default="auto"
         "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.

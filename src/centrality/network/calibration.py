@@ -175,15 +175,6 @@ def one_t(t: object) -> float:
     return float(dial)
 
 
-def name_at(kind: str, t: float, own: float) -> str:
-    """Name the column of a score at t: as its kind if that is the model's own t, else with t in per cent, no dot.
-
-    >>> name_at("centrality", 0.5, own=0.5), name_at("centrality", 0.25, own=0.5), name_at("p_value", 0.125, own=0.5)
-    ('centrality', 'centrality_t25', 'p_value_t12_5')
-    """
-    return kind if t == own else f"{kind}_t{100 * t:.6f}".rstrip("0").rstrip(".").replace(".", "_")
-
-
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # the paper's
 UPPER_HALF = (0.5, 0.95)

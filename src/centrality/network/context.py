@@ -487,8 +487,12 @@ class ContextCalibration(FrozenArrays):
         return {"own": by_own_rows, "shared": sum(map(len, self.own)) - by_own_rows}
 
     def slopes(self) -> Matrix:  # (2, k - 1)
-        """Return how fast scores of all rows rise with the log-odds of the share below, between the knots."""
-        return np.asarray(np.diff(self.knots) / np.diff(log_odds(self.shares)))
+        """Return how fast scores of all rows rise with the log-odds of the share below, between the knots.
+
+        Where a head scores nearly all rows alike, as of a state that hardly changes, shares do not rise: none shifts.
+        """
+        knots, odds = np.diff(self.knots), np.diff(log_odds(self.shares))
+        return np.divide(knots, odds, out=np.zeros_like(knots), where=odds > 0)
 
 
 def log_odds(share: Matrix) -> Matrix:

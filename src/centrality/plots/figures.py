@@ -49,8 +49,8 @@ def title(t: float) -> str:
 def new_figure(width: float, height: float) -> "Figure":
     """Return an empty figure that belongs to nobody, and that notebooks show without any magic."""
     kind = optional("matplotlib.figure", "plots").Figure
-    shown = type("Figure", (kind,), {"_repr_png_": _as_png, "__module__": kind.__module__})
-    figure: Figure = shown(figsize=(width, height), layout="constrained", dpi=DPI)
+    figure_class = type("Figure", (kind,), {"_repr_png_": _as_png, "__module__": kind.__module__})
+    figure: Figure = figure_class(figsize=(width, height), layout="constrained", dpi=DPI)
     return figure
 
 
@@ -91,14 +91,14 @@ def profile(
     """
     figure, axes = new_square_figure()
     ts = np.linspace(0, 1, 51).tolist()
-    known = heads[~np.isnan(heads).any(1)]
-    all_scores = mixing(known, ts)  # (n, 51)
+    scored = heads[~np.isnan(heads).any(1)]
+    all_scores = mixing(scored, ts)  # (n, 51)
     for (lower, upper), alpha, label in (((5, 95), 0.12, "nine tenths of the rows"), ((25, 75), 0.22, "half of them")):
         axes.fill_between(
             ts, *np.percentile(all_scores, [lower, upper], axis=0), color="0.3", alpha=alpha, linewidth=0, label=label
         )
     if rows is None:
-        order = np.argsort(-mixing(known, t))
+        order = np.argsort(-mixing(scored, t))
         groups = ((order[:shown], FIRST, "most central"), (order[::-1][:shown], SECOND, "most peripheral"))
         for chosen, colour, label in groups:
             for k, row in enumerate(chosen):
@@ -136,8 +136,8 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
     figure = new_figure(7.6, 3.0)
     for axes, head, colour in zip(figure.subplots(1, 2), ("global", "local"), (FIRST, SECOND), strict=True):
         values = np.asarray(losses[head], dtype=float)
-        known = np.isfinite(values)
-        steps, values = np.asarray(losses["step"])[known], values[known]
+        finite = np.isfinite(values)
+        steps, values = np.asarray(losses["step"])[finite], values[finite]
         axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.35)
         axes.plot(steps, smoothed(values), color=colour, linewidth=1.6)
         if nothing is not None:
@@ -348,10 +348,10 @@ def score_maps(
     for spare in panels[count:]:
         spare.axis("off")
     size = float(np.clip(12_000 / len(points), 2, 18))
-    shown = panels[count - len(scores) : count]
-    least, most = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
-    for panel, (name, score) in zip(shown, scores.items(), strict=True):
-        order, limits = np.argsort(-score), {"vmin": least, "vmax": most}
+    used = panels[count - len(scores) : count]
+    lowest, highest = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
+    for panel, (name, score) in zip(used, scores.items(), strict=True):
+        order, limits = np.argsort(-score), {"vmin": lowest, "vmax": highest}
         look = {"s": size, "cmap": COLOUR_MAP, "linewidths": 0, "rasterized": True}
         drawn = panel.scatter(*points[order].T, c=score[order], **limits, **look)
         panel.set_title(name, fontsize=font)

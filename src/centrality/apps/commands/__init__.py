@@ -6,6 +6,7 @@
 from types import ModuleType
 
 from centrality.apps.commands import (
+    check,
     completion,
     copies,
     datasets,
@@ -30,6 +31,7 @@ from centrality.apps.commands import (
 )
 
 ALL: dict[str, ModuleType] = {
+    "check": check,
     "fit": fit,
     "score": score,
     "rank": rank,
