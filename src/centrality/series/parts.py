@@ -168,7 +168,8 @@ class Levels:
     @classmethod
     def of(cls, scores: Sequence[Values]) -> Self:
         """Keep the highest of these scores one by one, and quantiles of the others."""
-        ordered = np.concatenate([some[np.isfinite(some)] for some in scores])
+        finite = [some[np.isfinite(some)] for some in scores]
+        ordered = finite[0] if len(finite) == 1 else np.concatenate(finite)
         ordered.sort()
         count = len(ordered)
         body = np.linspace(0, count - 1, min(count, BODY)).astype(np.intp)
@@ -188,5 +189,8 @@ class Levels:
     def centrality(self, scores: NDArray[Any]) -> Values:
         """Return scores in [0, 1], as FUSE does: the median has 1/2, and the 95th percentile of oddness 1/4."""
         middle, high = (float(np.interp(-share, -self.shares, self.scores)) for share in (0.5, 0.05))
-        units = (middle - scores) / max(high - middle, 1e-9)
-        return np.where(np.isnan(units), np.nan, squeezed(np.nan_to_num(units)))
+        units, known = (middle - scores) / max(high - middle, 1e-9), np.isfinite(scores)
+        units[~known] = 0.0
+        scores = squeezed(units)
+        scores[~known] = np.nan
+        return scores

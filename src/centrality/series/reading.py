@@ -57,6 +57,8 @@ class Recording:
 
     def of_rows(self, of_moments: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return what there is for each track's moments, for each row of the table; NaN for rows without a time."""
+        if self.time is None and len(self.tracks) == 1:
+            return of_moments[0]  # rows are its moments
         shape = (len(self.track_of_row), *of_moments[0].shape[1:])
         rows = np.full(shape, np.nan)
         for number, values in enumerate(of_moments):

@@ -145,14 +145,13 @@ class Timeline(BaseEstimator):
         kinds: tuple[list[str], ...] = ([], [], [])  # constant, of two values, of more
         silent = []
         for number, name in enumerate(recording.channels):
-            values = np.concatenate([track.values[:, number] for track in recording.tracks])
-            there = np.isfinite(values)
-            if 0 < there.sum() < MOSTLY_SILENT * len(there):
+            columns = [track.values[:, number] for track in recording.tracks]
+            there = sum(int(np.isfinite(column).sum()) for column in columns)
+            if 0 < there < MOSTLY_SILENT * sum(map(len, columns)):
                 silent.append(name)
                 continue
-            values = values[there]
-            distinct = np.unique(values[:1000])
-            distinct = np.unique(values) if len(distinct) <= 2 else distinct
+            distinct = _distinct([column[:1000] for column in columns])
+            distinct = _distinct(columns) if len(distinct) <= 2 else distinct
             kinds[min(max(len(distinct), 1), 3) - 1].append(name)
         constant, states, judged = kinds
         if silent:
@@ -433,6 +432,12 @@ class Timeline(BaseEstimator):
             rows=tuple(np.flatnonzero(in_it).tolist()),
             span=begin if begin == end else f"{begin} to {end}",
         )
+
+
+def _distinct(columns: Sequence[Values]) -> Values:
+    """Return the values that occur."""
+    found = np.unique(np.concatenate([np.unique(column) for column in columns]))
+    return found[np.isfinite(found)]
 
 
 def _scales_of(recording: Recording, series: list[Prepared]) -> dict[str, Scales]:
