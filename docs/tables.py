@@ -203,9 +203,9 @@ def series_alarms() -> str:
 
 
 def series_speed() -> str:
-    names = ["moments", "channels", "seconds", "cpu_seconds", "peak_MiB"]
+    names = ["moments", "channels", "cpu_seconds", "peak_MiB"]
     body = [[people(r[name]) for name in names] for r in rows("series_speed")]
-    return markdown(["moments", "channels", "seconds", "seconds of the CPU", "peak MiB of the process"], body)
+    return markdown(["moments", "channels", "seconds of the CPU, fit and scores", "peak MiB of the process"], body)
 
 
 def marks_error_rates() -> str:
