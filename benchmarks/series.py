@@ -126,7 +126,7 @@ def timeline(values: Values) -> Values:
 
 
 def _oddness(model: Timeline) -> Values:
-    return -np.nan_to_num(np.log(np.maximum(model.centrality(), 1e-12)), nan=-np.inf)
+    return np.asarray(-np.log(np.maximum(model.centrality(), 1e-12)))
 
 
 def _on_same_vectors(values: Values, judge: Callable[[Values], Values]) -> Values:
@@ -156,7 +156,7 @@ def nearest_neighbours(values: Values) -> Values:
 
     def judge(rows: Values) -> Values:
         few = rows[:: -(-len(rows) // REFERENCE)]
-        return NearestNeighbors(n_neighbors=NEIGHBOURS + 1).fit(few).kneighbors(rows)[0][:, -1]
+        return np.asarray(NearestNeighbors(n_neighbors=NEIGHBOURS + 1).fit(few).kneighbors(rows)[0][:, -1])
 
     return _on_same_vectors(values, judge)
 
@@ -173,7 +173,7 @@ def k_means(values: Values) -> Values:
     for shift in range(CLUSTER_WINDOW):
         total[shift : shift + len(rows)] += distances
         count[shift : shift + len(rows)] += 1
-    return total / count
+    return np.asarray(total / count)
 
 
 def sub_pca(values: Values) -> Values:
@@ -186,17 +186,18 @@ def sub_pca(values: Values) -> Values:
     variances, directions = np.linalg.eigh(rows.T @ rows / len(rows))
     weights = variances.max() / np.maximum(variances, 1e-6 * variances.max())
     odd = ((rows @ directions) ** 2 * weights).sum(1)
-    return np.interp(np.arange(len(values)), np.arange(len(odd)) + length // 2, odd)
+    return np.asarray(np.interp(np.arange(len(values)), np.arange(len(odd)) + length // 2, odd))
 
 
 def matrix_profile(values: Values) -> Values:
-    import stumpy
+    import stumpy  # type: ignore[import-not-found]
 
     if len(values) > LONGEST_STUMPY or values.shape[1] > 1:
         raise NotImplementedError
     length = period_of(values[:, 0])
     profile = stumpy.stump(values[:, 0], length)[:, 0].astype(float)
-    return np.interp(np.arange(len(values)), np.arange(len(profile)) + length // 2, np.nan_to_num(profile, posinf=0.0))
+    known = np.nan_to_num(profile, posinf=0.0)
+    return np.asarray(np.interp(np.arange(len(values)), np.arange(len(profile)) + length // 2, known))
 
 
 METHODS: dict[str, Callable[[Values], Values]] = {
@@ -327,21 +328,24 @@ def null_series(kind: str, length: int, rng: np.random.Generator) -> Values:
 
 def alarms() -> None:
     """Count events in fresh series of each kind, each with a model of its own."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for kind in ("white", "AR(.9)", "seasonal", "counts"):
         seen = np.zeros(len(ASKED))
         for number in range(NULL_SERIES):
             rng = np.random.default_rng([1_000_000 + number, len(kind)])
             model = Timeline(random_state=number).fit(null_series(kind, NULL_LENGTH, rng))
             seen += [len(model.events(false_alarms=asked)) for asked in ASKED]
-        counts = {f"seen at {asked:g}": float(count / NULL_SERIES) for asked, count in zip(ASKED, seen, strict=True)}
-        rows.append({"kind": kind, "series": NULL_SERIES, "length": NULL_LENGTH} | counts)
+        row: dict[str, object] = {"kind": kind, "series": NULL_SERIES, "length": NULL_LENGTH}
+        for asked, count in zip(ASKED, seen, strict=True):
+            row[f"seen at {asked:g}"] = float(count / NULL_SERIES)
+        rows.append(row)
         print(rows[-1], flush=True)
     save("series_alarms", rows)
 
 
 def speed() -> None:
-    rng, rows = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    rows: list[dict[str, object]] = []
     Timeline(random_state=0).fit(rng.normal(size=1000))  # imports
     for moments, channels in ((10_000, 1), (100_000, 1), (1_000_000, 1), (10_000_000, 1), (25_000, 40)):
         values = np.sin(np.arange(moments) / 20)[:, None] + rng.normal(0, 0.3, (moments, channels))

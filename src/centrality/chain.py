@@ -1,7 +1,7 @@
 """Chain a representation and FUSE as one estimator and file: mixed tables, texts, images or series in, scores out."""
 
 import os
-import warnings
+from collections.abc import Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__
 from centrality._internal import model_file
-from centrality._internal.checks import InputError, InputTypeError
+from centrality._internal.checks import InputError, InputTypeError, warn_caller
 from centrality._internal.devices import find_device
 from centrality._internal.input import Dissimilarity, ModelRows, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
@@ -23,7 +23,7 @@ from centrality.network.folds import restrict_dissimilarity
 from centrality.representations import representation_named
 from centrality.representations.base import Representation
 from centrality.series import Timeline
-from centrality.tables.columns import DataNote
+from centrality.tables.columns import first_few
 
 if TYPE_CHECKING:
     from torch import nn
@@ -92,7 +92,7 @@ class Chain(CentralityModel):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
-            model.given = self._given_that_vary(model.given)
+            self._leave_constants_out_of_given(model)
             model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
@@ -104,17 +104,15 @@ class Chain(CentralityModel):
             )
         return self
 
-    def _given_that_vary(self, given: object) -> Any:
-        """Return `given` without columns that have one value in all rows: among equals nothing is odd for its kind."""
-        constants = self.representation_.constants()
-        if not constants or not isinstance(given, str | list | tuple):
-            return given
-        names = [given] if isinstance(given, str) else list(given)
-        for name in names:
-            if name in constants:
-                note = f"Column {name!r} of `given` is left out: every value is {constants[name]}."
-                warnings.warn(note, DataNote, stacklevel=3)
-        return [name for name in names if name not in constants] or None
+    def _leave_constants_out_of_given(self, model: FUSE) -> None:
+        """Ignore columns of the context that are the same in every row, as they judge no row otherwise; say so."""
+        given = model.given
+        names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+        constant = [name for name in names if name in self.representation_.watched()]
+        if constant:
+            said = f"{first_few(constant)} {'is' if len(constant) == 1 else 'are'} the same in every row"
+            warn_caller(f"given: {said}, and ignored.")
+            model.set_params(given=[name for name in names if name not in constant] or None)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the chain, and of both parts by names such as `model__t`: of those fitted, too.

@@ -11,7 +11,6 @@ from centrality._internal.checks import InputError
 from centrality.analysis.drift_columns import PAIRED, VALUES, Constant, Names, TrainingColumns, more_beyond
 from centrality.apps.cli import main
 from centrality.representations import Table
-from centrality.tables.columns import DataNote
 
 KINDS = {
     "binary": lambda n, rng: rng.integers(0, 2, (n, 4)).astype(float),
@@ -169,9 +168,3 @@ def test_the_command_says_that_a_constant_changed(orders, tmp_path, capsys):
     csv.write_csv(replaced(new, "currency", ["USD"] * 300), tmp_path / "new.csv")
     main(["drift", str(tmp_path / "old.csv"), str(tmp_path / "new.csv")])
     assert "currency is no longer always 'EUR'" in capsys.readouterr().out
-
-
-def test_a_constant_column_that_is_given_is_left_out_with_a_note(orders):
-    with pytest.warns(DataNote, match="Column 'currency' of `given` is left out: every value is 'EUR'"):
-        model = Chain(Table(), FUSE(random_state=0, max_steps=30, given=["currency"])).fit(orders[0])
-    assert model.fitted_.context is None

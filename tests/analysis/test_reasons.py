@@ -51,7 +51,7 @@ def test_the_most_negative_come_first_and_what_hardly_matters_is_no_reason():
     assert [[r.feature for r in row] for row in reasons] == [["a", "c"], [], []]
     assert reasons[0][0] == Reason("a", -0.5, 1.5, 1.0)
     assert len(reasons) == 3
-    assert reasons.short() == ["a -0.50; c -0.02", "", ""]
+    assert reasons.short() == ["a 1.5, typically 1 (-0.50); c 7, typically 3 (-0.02)", "", ""]
 
 
 def test_as_text_each_row_has_its_score_and_why():
@@ -100,7 +100,7 @@ def test_scores_come_with_reasons_when_asked(made, capsys):
         written = list(csv.DictReader(file))
     assert list(written[0])[-4:] == ["centrality_t0", "centrality_t100", "reasons_t0", "reasons_t100"]
     assert [row["reasons_t100"] for row in written] == model.reasons(rows, 1).short()
-    assert written[-1]["reasons_t0"].startswith("weight, kg -0.")
+    assert written[-1]["reasons_t0"].startswith("weight, kg 250, typically")
     assert main([*ask, "-o", str(folder / "s.parquet")]) == 0
     assert tables.read(folder / "s.parquet")["reasons_t0"].to_pylist() == [row["reasons_t0"] for row in written]
     capsys.readouterr()

@@ -46,8 +46,8 @@ def test_fit_says_how_each_column_was_read_and_inspect_says_it_again(orders, cap
     lines = capsys.readouterr().out.splitlines()
     start = lines.index("column  read as")
     table = lines[start : start + 5]
-    assert table[1].startswith("order   number, scaled")
-    assert table[2] == "        doubtful: all different, and like an identifier: leave it out if it is one"
+    assert table[1] == "order   left out: it looks like an identifier: whole numbers, which hardly come again"
+    assert table[2] == "        doubtful: if it is no identifier, what it says is lost"
     assert table[3].startswith("amount  number written as $1,234.50, scaled")
     assert table[4].startswith("share   number written as 1234.5%, scaled")
     assert main(["inspect", str(orders / "m.safetensors")]) == 0

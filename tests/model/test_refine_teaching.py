@@ -323,7 +323,7 @@ def test_with_marks_of_outliers_alone_what_most_rows_have_is_not_to_blame():
     land[wrong] = ["Deutchland", "Frankrich", "Itallien", "Germani", "Italjen"] * 6
     frame = pd.DataFrame({"land": land, "amount": rng.lognormal(3, 0.5, 1500)})
     model = Chain(Table(), FUSE(random_state=0, max_steps=100)).fit(frame)
-    marks = [None] * 1500
+    marks: list[str | None] = [None] * 1500
     for row in wrong[:10]:
         marks[row] = "outlier"
     refined = model.learn_marks(frame, marks)

@@ -1,6 +1,7 @@
 """Mixed tables as numbers: every kind of column, gaps kept as information, every column weighing alike."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 from centrality import Chain, load
+from centrality.apps.cli import main
 from centrality.network.scaling import LIMIT, SPREAD_OF_NORMAL
 from centrality.representations import Table
 from centrality.tables import TableError, read, write
+from centrality.tables.columns import CHANGED, FILLED, MORE_GAPS
 from tests.conftest import quick
 
 
@@ -247,7 +250,8 @@ def test_a_missing_column_suggests_the_nearest(people, fitted_table):
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (pa.table({"x": [[1, 2], [3]]}), "Column 'x' holds list<.*>: numbers, dates, categories or text were wanted"),
+        (pa.table({"x": [["a"], ["b"]]}), "Column 'x' holds list<.*>: numbers, dates, categories, text or lists"),
+        (pa.table({"x": [[1, 2], [3]]}), "Column 'x': lists of 2 numbers were wanted, got one of 1"),
         (pa.table({"x": [1.0, 1.0]}), "Nothing in this table varies"),
         (pa.table({"x": pa.array([], pa.float64())}), "Rows were wanted"),
         (np.zeros(3), "A table was wanted"),
@@ -309,7 +313,7 @@ def test_the_labels_of_a_pandas_frame_are_no_column():
 
 def test_a_column_of_several_kinds_is_refused_by_name():
     frame = pd.DataFrame({"price": pd.Series(["a", 1, 2.5], dtype=object), "area": [1.0, 2.0, 3.0]})
-    with pytest.raises(TableError, match=r"several kinds.*price"):
+    with pytest.raises(TableError, match=r"Column 'price' holds values of several kinds"):
         Table().fit(frame)
 
 
@@ -367,8 +371,8 @@ def test_a_level_called_other_stays_what_it_is():
         for named in (levels, np.where(levels == "(other)", "z", levels))
     ]
     np.testing.assert_allclose(np.sort(found[0]), np.sort(found[1]), rtol=1e-6)
-    shares = Table().fit(pa.table({"k": levels, "x": np.arange(1000) % 7}))._encoders["k"].shares
-    assert sum(shares) == pytest.approx(1)
+    encoder: Any = Table().fit(pa.table({"k": levels, "x": np.arange(1000) % 7}))._encoders["k"]
+    assert sum(encoder.shares) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -394,3 +398,45 @@ def test_digits_e_digits_are_codes_in_every_door(tmp_path):
     assert Table().fit(rows).describe()["code"].startswith("text of")
     write(rows, tmp_path / "t.csv")
     assert read(tmp_path / "t.csv").schema.types == [pa.string(), pa.float64()]
+
+
+def sales(rows: int, **constant: object) -> pd.DataFrame:
+    rng = np.random.default_rng(rows)
+    gaps = np.where(rng.uniform(size=rows) < 0.05, np.nan, rng.normal(size=rows))
+    return pd.DataFrame({"x": rng.normal(size=rows), "gaps": gaps, **constant})
+
+
+def test_a_constant_that_changes_and_a_gap_that_fills_are_counted():
+    table = Table().fit(sales(300, currency="EUR", vat=0.19, note=None))
+    same = sales(200, currency="EUR", vat=np.float32(0.19).astype(float).round(2), note=None)
+    assert table.examined(same)[1].cells == {}
+    assert table.examined(sales(200))[1].cells == {}  # they need not be there
+    text = same.assign(vat="0.19")
+    assert table.examined(text)[1].cells == {}
+    other = sales(200, currency="USD", vat=[0.07] * 50 + [0.19] * 150, note="late").assign(gaps=np.nan)
+    Z, issues = table.examined(other)
+    assert issues.cells == {
+        "gaps": {MORE_GAPS: 200},
+        "currency": {CHANGED: 200},
+        "vat": {CHANGED: 50},
+        "note": {FILLED: 200},
+    }
+    issues.require_few(0.05)  # the columns that are read can be read
+    assert Z.shape == (200, len(table.get_feature_names_out()))
+
+
+def test_what_was_constant_is_kept_in_the_file_and_looked_at_when_scoring(tmp_path, capsys):
+    Chain(Table(), quick()).fit(sales(300, currency="EUR")).save(tmp_path / "m.safetensors")
+    write(pa.Table.from_pandas(sales(50, currency="USD")), tmp_path / "t.csv")
+    assert main(["score", str(tmp_path / "m.safetensors"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]) == 0
+    said = "Column 'currency': in 50 of 50 rows the value is not the one that all rows of fitting had"
+    assert said in capsys.readouterr().err
+
+
+def test_a_constant_column_given_as_context_is_ignored_and_that_is_said():
+    rows = sales(300, currency="EUR", kind=np.arange(300) % 3)
+    with pytest.warns(UserWarning, match="given: 'currency' is the same in every row, and ignored"):
+        chain = Chain(Table(), quick(given=["currency", "kind"])).fit(rows)
+    assert chain.model_.given == ["kind"]
+    with pytest.warns(UserWarning, match="ignored"):
+        assert Chain(Table(), quick(given="currency")).fit(rows).model_.given is None

@@ -266,7 +266,8 @@ def in_memory(X: Any) -> Any:
         return X
     kind = type(X).__module__.partition(".")[0]
     if kind == "torch" and hasattr(X, "detach"):
-        return X.detach().cpu().numpy()
+        tensor = X.detach().cpu()
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
     if kind == "pyspark":
         raise InputTypeError(
             "A table on this machine was wanted, got one of Spark: centrality.spark.score scores those."

@@ -44,7 +44,7 @@ class Reasons:
     >>> print(reasons)
          H7  0.0200  area 940, typically 110 (-0.50)
     >>> reasons.short()
-    ['area -0.50']
+    ['area 940, typically 110 (-0.50)']
     """
 
     t: float
@@ -90,8 +90,8 @@ class Reasons:
         return iter(self.rows)
 
     def short(self) -> list[str]:
-        """Return a line for each row: "width -0.41; age -0.03"."""
-        return ["; ".join(f"{r.feature} {signed(r.contribution)}" for r in row) for row in self.rows]
+        """Return a line for each row: "area 940, typically 110 (-0.50); age 3, typically 40 (-0.03)"."""
+        return ["; ".join(map(str, row)) for row in self.rows]
 
     def as_plain(self) -> list[list[dict[str, object]]]:
         """Return the reasons of each row as dicts, for JSON."""

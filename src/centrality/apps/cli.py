@@ -47,17 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = None
     with ending_in_order() as interrupted:
         try:
-            arguments = parser().parse_args(_or_help(argv))
+            arguments = parser().parse_args((sys.argv[1:] if argv is None else argv) or ["--help"])
             return _run(arguments)
         except KeyboardInterrupt as stopped:
             state = str(stopped) if stopped.args else "nothing was written"
             with_traceback = arguments is not None and arguments.traceback
             return _failed(interrupted.status, f"centrality: interrupted, {state}", with_traceback=with_traceback)
-
-
-def _or_help(argv: Sequence[str] | None) -> Sequence[str]:
-    """Return the arguments after `centrality`, or --help if there are none."""
-    return (sys.argv[1:] if argv is None else argv) or ["--help"]
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -74,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             text = json.dumps(as_json(result), indent=2, default=str, allow_nan=False)
         else:
-            text = harmless(arguments.show(result))
+            text = harmless((arguments.show_quietly if arguments.quiet else arguments.show)(result))
         _print(coloured(text, colour=shows_colour(file)), file=file)
     except BrokenPipeError:
         discard_stdout()
@@ -150,7 +145,7 @@ def _printing_each_once() -> Callable[..., None]:
 
 def _given(arguments: argparse.Namespace) -> str:
     """Return the arguments of a command that have a value, for the log."""
-    hidden = {"run", "show", "json", "quiet", "verbose", "traceback"}
+    hidden = {"run", "show", "show_quietly", "json", "quiet", "verbose", "traceback"}
     given = {
         name: value for name, value in vars(arguments).items() if name not in hidden and value not in (None, False)
     }

@@ -46,16 +46,21 @@ class Chunk:
 
 
 class Scored(NamedTuple):
-    """Says how many rows were scored, and which of their cells could not be read."""
+    """How many rows were written, which of their cells could not be read, and how many rows have no score.
+
+    `faults` says what was wrong with the first text that could not be read.
+    """
 
     rows: int
     unreadable: CellIssues = CellIssues()
+    left_out: int = 0
+    faults: tuple[str, ...] = ()
 
     @classmethod
     def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
         """Return the sum of several scorings."""
-        rows, unreadable = zip(*parts, strict=True)
-        return cls(sum(rows), sum(unreadable, CellIssues()))
+        rows, unreadable, left_out, faults = zip(*parts, strict=True)
+        return cls(sum(rows), sum(unreadable, CellIssues()), sum(left_out), sum(faults, ()))
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:

@@ -128,8 +128,14 @@ def cell_doubts(
     """Return how doubtful each cell is: one in how many ordinary rows has a cell as odd; at least 1."""
     log, trust = rest
     writing = np.stack([by_writing(column) for column in columns], axis=1)
+    rows = len(writing)  # of so many ordinary rows, one is as odd as one in so many: only beyond that is it doubtful
     for prediction in predicted:
         place = prediction.measure.place
-        beyond = prediction.severity >= len(writing)  # of so many ordinary rows, one is as odd as one in so many
-        writing[:, place] = np.where(beyond, np.log(prediction.severity), writing[:, place])
-    return np.exp(trust * log + (1 - trust) * writing)
+        writing[:, place] = np.where(prediction.severity >= rows, np.log(prediction.severity), writing[:, place])
+    doubts = np.exp(trust * log + (1 - trust) * writing)
+    for prediction in predicted:
+        place = prediction.measure.place
+        doubts[:, place] = np.where(
+            prediction.alone >= rows, np.maximum(doubts[:, place], prediction.alone), doubts[:, place]
+        )
+    return doubts

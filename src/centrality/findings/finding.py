@@ -15,8 +15,8 @@ from centrality._internal.text import number, shortened
 
 SCREEN = 10  # findings printed; people read no more at once
 EXAMPLES = 5  # rows of a finding that are shown
+ALONE = 20  # rows that are odd without a common cause, which are looked at one by one
 MILD = 100.0  # what one in so many ordinary rows has is worth a look, no more
-MOST_SAID = 1_000_000  # beyond, nobody has seen ordinary rows enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,6 @@ def how_odd(severity: float) -> str:
     """
     if severity < 2:
         return ""
-    if severity >= MOST_SAID:
-        return f"odder than one in {MOST_SAID:,} ordinary rows"
     return f"as odd as one in {_two_digits(severity):,} ordinary rows"
 
 
@@ -106,6 +104,12 @@ class Findings:
     items: tuple[Finding, ...]  # worst first
     cells: Any  # a frame of the kind of the data
     data: pa.Table  # the rows, for examples
+    causes: tuple[Finding, ...] = ()  # of the oddest rows, group by group, whether or not that is more than usual
+
+    @property
+    def looks(self) -> int:
+        """Return how many rows to look at to settle the oddest ones: five of each cause, twenty of those without."""
+        return sum(min(cause.count, EXAMPLES if cause.columns else ALONE) for cause in self.causes)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -126,6 +130,8 @@ class Findings:
             "verdict": self.verdict,
             "rows": self.data.num_rows,
             "findings": [finding.as_dict() for finding in self.items],
+            "causes": [cause.as_dict() for cause in self.causes],
+            "looks": self.looks,
         }
 
     def to_frame(self) -> Any:
@@ -181,10 +187,22 @@ class Findings:
             lines += ["", *lines_of(finding, self.data)]
         if len(self.items) > SCREEN:
             lines += ["", f"and {len(self.items) - SCREEN} more: to_frame() has them all."]
+        if self.causes and (odd := sum(cause.count for cause in self.causes)):
+            lines += ["", f"The {odd:,} oddest rows have {_causes(self.causes)}: {self.looks} to look at settle them."]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<Findings: {self.verdict} print them>"
+
+
+def _causes(causes: tuple[Finding, ...]) -> str:
+    """Count the causes of odd rows.
+
+    >>> _causes(())
+    'no common cause'
+    """
+    count = sum(bool(cause.columns) for cause in causes)
+    return f"{count} cause{'' if count == 1 else 's'}" if count else "no common cause"
 
 
 def lines_of(finding: Finding, data: pa.Table) -> list[str]:

@@ -14,7 +14,7 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
-from centrality.findings.finding import MOST_SAID, Finding, Findings, as_kind_of
+from centrality.findings.finding import Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
 from centrality.findings.verdict import verdict_of
@@ -25,6 +25,8 @@ from centrality.selection.rank import as_frame, fit_default_model
 from centrality.tables.binary import IMAGE_SUFFIXES
 
 COVERED = 0.8  # the share of a finding's rows in others, of the same columns, from which on it follows from them
+DOUBTFUL = 2.0  # what every other cell has is no doubt
+OF_CELLS = frozenset({"placeholder", "scale", "format", "unreadable", "slipped", "markup", "spelling", "label"})
 VECTORS = 32  # columns of an array from which on they are a vector, not columns with a meaning of their own
 
 Path_ = str | os.PathLike[str]
@@ -37,6 +39,8 @@ def check(
     against: ModelRows | Path_ | None = None,
     given: Sequence[str] | str | None = None,
     model: CentralityModel | None = None,
+    time: str | None = None,
+    by: str | None = None,
     random_state: int | None = 0,
 ) -> Findings:
     """Say what is wrong with these rows: `Findings`, the worst first.
@@ -50,6 +54,8 @@ def check(
     against : earlier rows of the same kind, or their file: what has changed since is found.
     given : the columns that are the context: rows are then odd for their kind.
     model : a fitted model; None fits one on these rows.
+    time : the column by which rows are moments of series: odd stretches are found, too.
+    by : with `time`, the column that tells several series apart.
     random_state : the seed of the fit.
 
     Examples
@@ -62,18 +68,34 @@ def check(
     """
     frame, items, is_table = _laid_out(rows)
     data = nw.from_native(frame, eager_only=True).to_arrow()
-    tables.require(data.column_names, [name for name in (label, *_names(given)) if name is not None])
+    tables.require(data.column_names, [name for name in (label, time, by, *_names(given)) if name is not None])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
-        changes, old = (), None
+        changes: Sequence[Change] = ()
+        old = None
         if against is not None:
             old, changes = _changes(against, learned, model, random_state)
+        own = model is None
         if model is None:
             model = fit_default_model(learned, random_state, given=_names(given) or None)
-        sheet = Sheet(data, learned, model, label, random_state, is_table, old, changes)
+        sheet = Sheet(
+            data,
+            learned,
+            model,
+            label,
+            random_state,
+            is_table=is_table,
+            is_own=own,
+            against=old,
+            changes=changes,
+            time=time,
+            by=by,
+        )
         items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
-    return Findings(verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data)
+    return Findings(
+        verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data, sheet.causes
+    )
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -144,14 +166,18 @@ def _in_order(found: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
-    """Return how doubtful each cell is, as a frame like the data; cells of findings at least as doubtful as these."""
+    """Return how doubtful each cell is, as a frame like the data; those of findings are at least as doubtful as these.
+
+    Of a broken tie the first column is named, and judged by the rest of the row already; gaps and odd groups are of
+    whole rows.
+    """
     doubts = np.zeros((sheet.data.num_rows, sheet.data.num_columns))
     places = {name: place for place, name in enumerate(sheet.data.column_names)}
     for column, severity in zip(sheet.columns, sheet.doubts.T, strict=True):
-        doubts[:, places[column.name]] = np.where(severity > 1.0 + 1e-9, np.minimum(severity, MOST_SAID), 0.0)
+        doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, sheet.cap), 0.0)
     for finding in found:
         for name in finding.columns:
-            if name in places and finding.kind != "odd group":
+            if name in places and finding.kind in OF_CELLS:
                 doubts[finding.rows, places[name]] = np.maximum(doubts[finding.rows, places[name]], finding.severity)
     table = pa.table({name: doubts[:, place] for name, place in places.items()})
     return as_kind_of(table, frame)

@@ -45,6 +45,7 @@ class Reading:
     one_series: bool = False  # all rows together are one series, scored by its windows
     rows_at_once: int = 4096  # how many rows are best read together
     unreadable: float = MOST  # the share of rows in which a column may fail to be read
+    watched: Sequence[str] = ()  # columns that are looked at if they are there: they were constant in fitting
 
 
 @dataclass(frozen=True)
@@ -337,6 +338,7 @@ class RepresentationReader(RowReader):
             one_series=representation.windowed,
             rows_at_once=representation.rows_at_once,
             unreadable=checked_share(getattr(representation, "unreadable", MOST)),
+            watched=representation.watched(),
         )
 
     def constants(self, X: ModelRows) -> list[Constant]:

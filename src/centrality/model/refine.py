@@ -139,7 +139,7 @@ def review(fitted: FittedModel, vectors: CheckedRows, marks: Marks, t: float) ->
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 
-def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _marked(marks: Iterable[object], vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the numbers of the marked rows that have a vector, and which of them are marked as outliers."""
     if isinstance(marks, str) or not isinstance(marks, Iterable):
         raise InputError(f"marks must be a list of {', '.join(map(repr, MARKS))} or None for each row, got {marks!r}.")

@@ -64,8 +64,8 @@ def timeline(
         axes.margins(x=0)
         axes.yaxis.label.set(rotation=0, ha="right", va="center")
     for number, (start, end) in enumerate(events):
-        for axes, place in zip(panels, [*shown, None], strict=True):
-            to_blame = place is None or channels is None or names[place] in channels[number]
+        for row, axes in enumerate(panels):
+            to_blame = row == len(shown) or channels is None or names[shown[row]] in channels[number]
             axes.axvspan(*_as_dates(np.array([start, end], dtype=float), dated=dated),
                          color=OUTLIER, alpha=0.3 if to_blame else 0.08, linewidth=1.5)  # fmt: skip
     return figure

@@ -1,6 +1,6 @@
 """Encode a column of dates, in any form; a cell that is not a date is reported, unlike one that is missing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from centrality.network.scaling import KNEE, median_and_spread
 from centrality.representations._date_texts import Moments, parsed, read_texts
-from centrality.representations.columns import FAR, Cells, ColumnEncoder, LeftOut, Mask
-from centrality.tables.columns import NEW_GAP, NO_DATE, NO_ZONE, OTHER_ZONE, OWN_ZONE, TableError, is_text
+from centrality.representations.columns import FAR, Cells, ColumnEncoder, LeftOut, Mask, beyond_all
+from centrality.tables.columns import BEYOND_ALL, NEW_GAP, NO_DATE, NO_ZONE, OTHER_ZONE, OWN_ZONE, TableError, is_text
 
 WITHOUT_MARKS = "%Y%m%d"  # 20240131, which files hold as whole numbers
 # A part of a date that comes again and again is encoded by a sine and a cosine: its length, and what it is a part of.
@@ -32,6 +32,7 @@ class Dates(ColumnEncoder):
     means: list[float]
     deviations: list[float]
     missing: float  # the share of the training rows without a date
+    ends: list[float] = field(default_factory=list)  # the first and the last date of fitting, in seconds since 1970
     kind = "dates"
 
     @classmethod
@@ -40,11 +41,12 @@ class Dates(ColumnEncoder):
         moments, faults = read_dates(values, format, zone)
         present = moments[~np.isnat(moments)]
         if not len(present):
-            return LeftOut("every value is missing")
+            return LeftOut.empty()
         local = _local(present, zone)
         with_hours = bool((local != local.astype("M8[D]")).any())
         missing = 1 - (len(present) + int(faults[NO_DATE].sum())) / len(moments)
-        encoder = cls(format, zone, with_hours, [], [], missing)
+        ends = (np.array([present.min(), present.max()]).astype(np.int64) / 1e6).tolist()
+        encoder = cls(format, zone, with_hours, [], [], missing, ends)
         features = encoder._features(present[_within_reach(present)])
         encoder.means, encoder.deviations = features.mean(0).tolist(), features.std(0).tolist()
         return encoder
@@ -66,6 +68,7 @@ class Dates(ColumnEncoder):
             faults[NEW_GAP] = gaps
         if not self.with_hours:
             faults = {fault: where for fault, where in faults.items() if fault in (NO_DATE, NEW_GAP)}
+        faults[BEYOND_ALL] = beyond_all(np.where(absent, np.nan, moments.astype(np.int64) / 1e6), self.ends)
         return Cells(z, gaps, faults)
 
     def outlying_code(self) -> NDArray[np.float64]:
@@ -90,7 +93,7 @@ class Dates(ColumnEncoder):
         if self.format is not None and "%z" in self.format:
             written = written.replace(tzinfo=UTC)
         if self.format is not None:
-            return str(written.strftime(self.format))
+            return str(written.strftime(self.format.replace("%q", str((written.month + 2) // 3))))
         return f"{written:%Y-%m-%d}" if moment == moment.astype("M8[D]") else f"{written:%Y-%m-%d %H:%M}"
 
     def names(self, name: str) -> list[str]:

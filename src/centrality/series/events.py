@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from centrality._internal.checks import InputError, positive
 from centrality._internal.text import number
 from centrality.series.reading import Recording, Track
+from centrality.series.windows import stride_of
 
 BLOCK = 2  # windows: what one odd moment raises lies within
 FEWEST_BLOCKS = 8
@@ -24,7 +25,9 @@ SHAPE = -0.15  # of the tail; at 0, as in theory, there are a tenth of the alarm
 SIMULATIONS = 2000
 MOST_KEPT = 10_000  # blocks
 MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
+MOST_A_BLOCK = 0.5  # events: whoever asks for more false alarms gets these
 NEAR = 0.5  # of an event's height: so high are its ends
+SHORTEST = 4  # to a window, of an event
 DAY, HOUR = 86400.0, 3600.0
 DAYS = 7  # of which at least so many say what is usual at an hour
 FAR = 1.0  # widths of the usual range: a value so far beyond it is told before a change of noise
@@ -61,7 +64,7 @@ class Peaks:
         """Return the score that so many ordinary moments surpass so often, on average."""
         location, scale = self.curve
         heights, counts = _simulated(min(len(self.highest), MOST_BLOCKS))
-        per_block = expected * self.length / moments
+        per_block = min(expected * self.length / moments, MOST_A_BLOCK)
         return location + scale * float(np.interp(np.log(per_block), np.log(counts[::-1]), heights[::-1]))
 
     def one_in(self, score: float) -> float:
@@ -174,28 +177,55 @@ def expected_count(false_alarms: float, per: str, recording: Recording) -> float
     return wanted * float(moments) / DAY
 
 
-def stretches(scores: Values, threshold: float, gap: int) -> list[tuple[int, int]]:
-    """Return first and last moment of each stretch that rises above the threshold; nearer ones than `gap` are one.
+def stretches(scores: Values, threshold: float) -> list[tuple[int, int]]:
+    """Return first and last moment of each stretch that rises above the threshold, the highest first.
 
-    A stretch reaches from its peak to where half of that height above the median is lost, whatever the threshold.
+    A stretch reaches from its peak to where half of that height above the median is lost, whatever the threshold; what
+    overlaps a higher one is its slope.
 
     >>> import numpy as np
     >>> from centrality.series.events import stretches
-    >>> stretches(np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0]), 8, 3), stretches(np.array([0, 0, 5, 9, 6, 1.0]), 4, 3)
-    ([(2, 4)], [(3, 4)])
+    >>> scores = np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0])
+    >>> stretches(scores, 8), stretches(scores, 4)
+    ([(2, 4)], [(2, 4), (10, 10)])
     """
-    above = np.flatnonzero(scores > threshold)  # false for moments without a score
-    if not len(above):
-        return []
-    usual = float(np.nanmedian(scores))
+    usual = float(np.nanmedian(scores)) if np.isfinite(scores).any() else 0.0
+    above = np.flatnonzero(scores > max(threshold, usual))  # false for moments without a score
+    taken = np.zeros(len(scores), dtype=bool)
     found = []
-    for run in np.split(above, np.flatnonzero(np.diff(above) > gap) + 1):
-        peak = int(run[np.argmax(scores[run])])
+    for peak in above[np.argsort(-scores[above], kind="stable")].tolist():
+        if taken[peak]:
+            continue
         low = np.flatnonzero(~(scores >= usual + NEAR * (scores[peak] - usual)))
         place = int(np.searchsorted(low, peak))
         first = int(low[place - 1]) + 1 if place else 0
-        found.append((first, int(low[place]) - 1 if place < len(low) else len(scores) - 1))
-    return [stretch for place, stretch in enumerate(found) if not place or stretch[0] > found[place - 1][1]]
+        last = int(low[place]) - 1 if place < len(low) else len(scores) - 1
+        if not taken[first : last + 1].any():
+            found.append((first, last))
+        taken[first : last + 1] = True
+    return found
+
+
+def odd_moments(scores: Values, high: tuple[int, int], window: int) -> tuple[int, int]:
+    """Return first and last of the moments that make odd what is high: `scores` are those of windows.
+
+    All windows that hold one of them are odd. So the first of these ends where they begin, and the last one begins
+    where they end; of windows that are odd only if they hold many, what all of them hold. Both may be the same moment,
+    from which nothing is known of the length: then it is a quarter of a window.
+
+    >>> import numpy as np
+    >>> from centrality.series.events import odd_moments
+    >>> odd_moments(np.array([0, 0, 9, 9, 9, 9, 9, 9, 0, 0.0]), (2, 10), 4)  # windows 2 to 7, four moments long
+    (5, 7)
+    """
+    stride = stride_of(window)
+    first = max(0, -(-(high[0] - window + 1) // stride))
+    near = scores[first : high[1] // stride + 1]
+    usual = float(np.nanmedian(scores))
+    odd = np.flatnonzero(near >= usual + NEAR * (float(np.nanmax(near)) - usual))
+    begin, end = sorted(((first + int(odd[0])) * stride + window - 1, (first + int(odd[-1])) * stride))
+    lacking = max(0, window // SHORTEST - (end - begin + 1))
+    return max(begin - lacking // 2, high[0]), min(end + (lacking + 1) // 2, high[1])
 
 
 def describe(recording: Recording, track: Track, channel: int, stretch: tuple[int, int], window: int) -> str:

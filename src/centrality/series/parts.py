@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from centrality._internal.arrays import safe_divide
 from centrality._internal.text import number
 from centrality.fuse import FUSE
+from centrality.network.calibration import squeezed
 from centrality.series import windows
 from centrality.series.reading import Track
 from centrality.series.windows import COSINES, Mask, Places, Scales, Values
@@ -144,6 +145,14 @@ class Oddness:
 
 
 @dataclass(frozen=True, eq=False)
+class Judgement:
+    """Hold how odd the moments of a series are, and the windows of which they are the mean."""
+
+    moments: Oddness
+    windows: Values  # in all
+
+
+@dataclass(frozen=True, eq=False)
 class Levels:
     """Hold how so many scores are distributed: rising scores, and the share of all that are at least as high."""
 
@@ -170,7 +179,8 @@ class Levels:
         """Return the share of the scores learned from that are at least as high."""
         return np.asarray(np.exp(np.interp(scores, self.scores, np.log(self.shares))))
 
-    def units(self, scores: NDArray[Any]) -> Values:
-        """Return scores as FUSE has them: 0 at the median, and -1 at the 95th percentile of oddness."""
+    def centrality(self, scores: NDArray[Any]) -> Values:
+        """Return scores in [0, 1], as FUSE does: the median has 1/2, and the 95th percentile of oddness 1/4."""
         middle, high = (float(np.interp(-share, -self.shares, self.scores)) for share in (0.5, 0.05))
-        return np.asarray((middle - scores) / max(high - middle, 1e-9))
+        units = (middle - scores) / max(high - middle, 1e-9)
+        return np.where(np.isnan(units), np.nan, squeezed(np.nan_to_num(units)))

@@ -115,7 +115,7 @@ def read(
     others = [name for name in table.column_names if name not in (time, by)]
     long = None if seconds is None or by is not None or channels is not None else _long_format(table, others, seconds)
     if long is not None or _is_long(others, channels):
-        name, value = long if long is not None else tuple(others)  # type: ignore[misc]
+        name, value = long if long is not None else (others[0], others[1])
         return _read_long(table, time, seconds, name=name, value=value, channels=channels, dated=dated, notes=notes)
     names, values = _channels(table, others, channels, notes)
     groups = np.zeros(len(values), dtype=np.intp)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.files import write_atomically
-from centrality.network.calibration import squeezed
 from centrality.series.parts import Oddness
 from centrality.series.reading import BRIDGED
 from centrality.series.timeline import Timeline
 from centrality.series.windows import Scales
 
 Values = NDArray[np.float64]
+GONE = (None, "")  # how a line of JSON, or of CSV, says that there is no value
 NOWHERE = np.zeros(1, dtype=np.intp)
 
 
@@ -64,7 +64,7 @@ class Stream:
         usual = list(model._scales.values())  # noqa: SLF001  (its other half)
         self._usual = Scales(*(np.median([getattr(one, name) for one in usual], axis=0) for name in vars(usual[0])))
 
-    def push(self, values: Sequence[float | None] | Mapping[str, Any], series: str = "") -> Moment | None:
+    def push(self, values: Sequence[Any] | Mapping[str, Any], series: str = "") -> Moment | None:
         """Take the next moment of a series; return what is said of it, None until a window is full."""
         memory = self._series.setdefault(series, _Memory())
         row = self._numbers(values)
@@ -77,7 +77,7 @@ class Stream:
         del memory.rows[: -self.model.window_ - 1]  # one more: the first difference needs it
         return self._judge(memory, series) if len(memory.rows) > self.model.window_ else None
 
-    def _numbers(self, values: Sequence[float | None] | Mapping[str, Any]) -> list[float]:
+    def _numbers(self, values: Sequence[Any] | Mapping[str, Any]) -> list[float]:
         names = self.model.channels_
         if isinstance(values, Mapping):
             lacks = [name for name in names if name not in values]
@@ -87,7 +87,7 @@ class Stream:
         if len(values) != len(names):
             raise InputError(f"{len(names)} values were wanted ({', '.join(names[:6])}), got {len(values)}.")
         try:
-            return [float("nan") if value is None or value == "" else float(value) for value in values]
+            return [float(value) if value not in GONE else float("nan") for value in values]
         except (TypeError, ValueError):
             raise InputError(f"Numbers were wanted, got {list(values)!r:.80}.") from None
 
@@ -106,7 +106,7 @@ class Stream:
         levels, shares = self.model._latest, oddness.shares()[0]  # noqa: SLF001
         order = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
         return Moment(
-            float(squeezed(levels.units(oddness.whole))[0]),
+            float(levels.centrality(oddness.whole)[0]),
             float(levels.p_values(oddness.whole)[0]),
             tuple((self.model.channels_[place], float(shares[place])) for place in order),
         )

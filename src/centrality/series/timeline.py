@@ -17,11 +17,11 @@ from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import RandomState, random_numbers, unchanged_on_failure
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
-from centrality.network.calibration import one_t, squeezed
+from centrality.network.calibration import one_t
 from centrality.representations.base import ItemsLike
 from centrality.series import windows
-from centrality.series.events import Event, Events, Peaks, describe, expected_count, stretches
-from centrality.series.parts import Levels, Oddness, Part, Prepared, channel_changes, principal_signals
+from centrality.series.events import Event, Events, Peaks, describe, expected_count, odd_moments, stretches
+from centrality.series.parts import Judgement, Levels, Oddness, Part, Prepared, channel_changes, principal_signals
 from centrality.series.reading import Recording, read, write_step
 from centrality.series.windows import VIEWS, Places, Scales, Values
 
@@ -134,11 +134,10 @@ class Timeline(BaseEstimator):
 
     def _learn_levels(self, recording: Recording, series: list[Prepared]) -> tuple[Levels, Levels, Peaks]:
         """Judge the series; return how the scores of windows and of moments are distributed, and how high they rise."""
-        scores = [self._window_scores(one) for one in series]
-        moments = [self._of_moments(one, score) for one, score in zip(series, scores, strict=True)]
-        self._judged: tuple[Recording, list[Oddness]] | None = (recording, moments)
-        of_windows = np.concatenate([Oddness.of(self._parts, score).whole for score in scores])
-        of_moments = [each.whole for each in moments]
+        judgements = [self._judge_series(one) for one in series]
+        self._judged: tuple[Recording, list[Judgement]] | None = (recording, judgements)
+        of_windows = np.concatenate([each.windows for each in judgements])
+        of_moments = [each.moments.whole for each in judgements]
         return Levels.of(of_windows), Levels.of(np.concatenate(of_moments)), Peaks.of(of_moments, self.window_)
 
     def _choose_channels(self, recording: Recording) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -223,7 +222,7 @@ class Timeline(BaseEstimator):
             judged = windows.complete(one.unknown[moments], first, self.window_)
             scaled = [one.view(view, moments) for view in range(len(VIEWS))]
             for part, score in zip(self._parts, scores, strict=True):
-                there = judged if part.alone else judged.any(1)[:, None]
+                there = judged if part.alone else np.any(judged, axis=1, keepdims=True)
                 score[chosen] = np.where(there, part.oddness(scaled[part.view], first, self.window_), np.nan)
         return scores
 
@@ -233,17 +232,17 @@ class Timeline(BaseEstimator):
             own = starts[first : first + AT_ONCE]
             yield slice(first, first + len(own)), slice(int(own[0]), int(own[-1]) + self.window_), own - own[0]
 
-    def _of_moments(self, one: Prepared, scores: list[Values]) -> Oddness:
-        """Return how odd each moment is: the mean of the windows that cover it."""
-        moments = len(one.values)
+    def _judge_series(self, one: Prepared) -> Judgement:
+        """Return how odd each moment is: the mean of the windows that cover it, of each part."""
+        moments, scores = len(one.values), self._window_scores(one)
         covered = []
         for part, score in zip(self._parts, scores, strict=True):
             whole = np.column_stack([windows.cover(channel, moments, self.window_) for channel in score.T])
             covered.append(np.where(one.unknown, np.nan, whole) if part.alone else whole)
-        return Oddness.of(self._parts, covered)
+        return Judgement(Oddness.of(self._parts, covered), Oddness.of(self._parts, scores).whole)
 
-    def _judge(self, X: ItemsLike | None) -> tuple[Recording, list[Oddness]]:
-        """Return the series of X, or without it those of `fit`, and how odd their moments are."""
+    def _judge(self, X: ItemsLike | None) -> tuple[Recording, list[Judgement]]:
+        """Return the series of X, or without it those of `fit`, and how odd they are."""
         check_is_fitted(self, "window_")
         if X is None:
             if self._judged is None:
@@ -251,7 +250,7 @@ class Timeline(BaseEstimator):
             return self._judged
         recording = read(X, self.time, self.by, self.channels_)
         series = self._prepare(recording)
-        return recording, [self._of_moments(one, self._window_scores(one)) for one in series]
+        return recording, [self._judge_series(one) for one in series]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no series, no pickle."""
@@ -311,31 +310,31 @@ class Timeline(BaseEstimator):
 
     def centrality(self, X: ItemsLike | None = None) -> Values:
         """Say how typical each row's moment is, from 0 to 1; without X, of the series of `fit`. NaN: not judged."""
-        recording, moments = self._judge(X)
-        return recording.of_rows([squeezed(self._levels.units(each.whole)) for each in moments])
+        recording, judgements = self._judge(X)
+        return recording.of_rows([self._levels.centrality(each.moments.whole) for each in judgements])
 
     def p_values(self, X: ItemsLike | None = None) -> Values:
         """Return the share of the moments of `fit` that are as odd as each row's."""
-        recording, moments = self._judge(X)
-        return recording.of_rows([self._levels.p_values(each.whole) for each in moments])
+        recording, judgements = self._judge(X)
+        return recording.of_rows([self._levels.p_values(each.moments.whole) for each in judgements])
 
     def blame(self, X: ItemsLike | None = None) -> Values:
         """Return each channel's share of each row's oddness, (rows, channels); zeros where none is odd by itself."""
-        recording, moments = self._judge(X)
-        return recording.of_rows([each.shares() for each in moments])
+        recording, judgements = self._judge(X)
+        return recording.of_rows([each.moments.shares() for each in judgements])
 
     def events(self, X: ItemsLike | None = None, *, false_alarms: float = 0.05, per: str = "series") -> Events:
         """Return the odd stretches, the oddest first: so many are expected where all is as usual.
 
         `false_alarms` is that expected number, in all of X or, with per="day", for each day of a series.
         """
-        recording, moments = self._judge(X)
+        recording, judgements = self._judge(X)
         expected = expected_count(false_alarms, per, recording)
         threshold = self._peaks.threshold(expected, sum(len(track.times) for track in recording.tracks))
         found = []
-        for number, odd in enumerate(moments):
-            for first, last in stretches(odd.whole, threshold, self.window_):
-                found.append(self._event(recording, number, odd, (first, last)))
+        for number, judgement in enumerate(judgements):
+            for stretch in stretches(judgement.moments.whole, threshold):
+                found.append(self._event(recording, number, judgement, stretch))
         found.sort(key=lambda event: -event.severity)
         return Events(tuple(found), false_alarms, per, threshold)
 
@@ -383,28 +382,29 @@ class Timeline(BaseEstimator):
         """Draw the channels over time, the centrality below, and the events shaded; `series` names one of `by`."""
         from centrality import plots  # here: few who fit a model draw it
 
-        recording, moments = self._judge(X)
+        recording, judgements = self._judge(X)
         names = [track.name for track in recording.tracks]
         if series and series not in names:
             raise InputError(f"There is no series {series!r}: {_few(names)}.")
         number = names.index(series) if series else 0
-        track, odd = recording.tracks[number], moments[number]
+        track, odd = recording.tracks[number], judgements[number].moments
         events = [event for event in self.events(X, false_alarms=false_alarms) if event.series == track.name]
         columns = [recording.channels.index(name) for name in self.channels_]
         return plots.timeline(
             track.times,
             track.values[:, columns],
-            squeezed(self._levels.units(odd.whole)),
+            self._levels.centrality(odd.whole),
             names=self.channels_,
             events=[(event.start, event.end) for event in events],
             channels=[[name for name, _ in event.channels] for event in events],
             dated=recording.dated,
         )
 
-    def _event(self, recording: Recording, number: int, odd: Oddness, stretch: tuple[int, int]) -> Event:
-        """Return the event of a stretch of a series."""
-        track, (first, last) = recording.tracks[number], stretch
-        peak = first + int(np.nanargmax(odd.whole[first : last + 1]))
+    def _event(self, recording: Recording, number: int, judgement: Judgement, high: tuple[int, int]) -> Event:
+        """Return the event that raises the scores of these moments."""
+        track, odd = recording.tracks[number], judgement.moments
+        stretch = first, last = odd_moments(judgement.windows, high, self.window_)
+        peak = high[0] + int(np.nanargmax(odd.whole[high[0] : high[1] + 1]))
         shares = Oddness(odd.whole[first : last + 1], odd.channels[first : last + 1]).shares().mean(0)
         order = [channel for channel in np.argsort(-shares, kind="stable") if shares[channel] >= 0.1] or [0]
         channel = recording.channels.index(self.channels_[order[0]])

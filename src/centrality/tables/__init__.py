@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from centrality.tables.columns import Source, TableError, note_replaced, numbers, require, require_replaceable, select
 from centrality.tables.files import NAMED_ENCODING
 from centrality.tables.formats import SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
+from centrality.tables.text import FAULTY_RECORDS
 
 __all__ = [
     "SUFFIXES",
     "Source",
     "TableError",
+    "faulty_records_kept",
     "kind_of",
     "kind_to_write",
     "named_encoding",
@@ -67,6 +69,19 @@ def named_encoding(encoding: str | None) -> Iterator[None]:
         yield
     finally:
         NAMED_ENCODING.reset(before)
+
+
+@contextmanager
+def faulty_records_kept() -> Iterator[None]:
+    """Read records of text that cannot be read as rows that hold nothing, in the files that are opened in the block.
+
+    `faulty` of the source says what was wrong with each.
+    """
+    before = FAULTY_RECORDS.set("keep")
+    try:
+        yield
+    finally:
+        FAULTY_RECORDS.reset(before)
 
 
 def read(path: str | os.PathLike[str], *, encoding: str | None = None) -> pa.Table:

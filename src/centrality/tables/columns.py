@@ -39,19 +39,27 @@ TWO_NUMBERS = "could be two numbers: its point or comma was no mark between thou
 NO_UNIT = "has no unit, and is of another size than with one in fitting"
 NO_ZONE, OWN_ZONE = "has no time zone, unlike in fitting", "has a time zone, unlike in fitting"
 OTHER_ZONE = "is of another time zone than in fitting"
+CHANGED = "is not the one that all rows of fitting had"  # of a column that was left out for it
+FILLED = "is there, unlike in all rows of fitting"
+MORE_GAPS = "is missing, as it was in far fewer rows of fitting"
+BEYOND_ALL = "lies beyond all those of fitting"  # where that is so of every row
 # What becomes of a cell that is read all the same; any other counts against its row.
 READ_SO = {
     NEW_KIND: "the row is measured by what all kinds have in common",
     NO_UNIT: "it is read in the unit of fitting all the same",
     NO_ZONE: "it is read as local time in the zone of fitting",
     OWN_ZONE: "it is read as local time, without its zone",
+    BEYOND_ALL: "that alone makes rows odd: leave out a column that says no more (a running number, a date)",
+    CHANGED: "the model has not learned from this column, so scores do not show it",
+    FILLED: "the model has not learned from this column, so scores do not show it",
+    MORE_GAPS: "it counts as a gap of fitting does",
     OTHER_ZONE: "it is converted to that of fitting",
 }
 
 
 @dataclass(frozen=True)
 class CellIssues:
-    """Hold the number of rows read, and for each column the number of cells with each fault."""
+    """The number of rows read, and for each column the number of cells with each fault."""
 
     rows: int = 0
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -236,6 +244,10 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 def first_few(names: Sequence[str], most: int = 8) -> str:
     """List the first of the names, for a message, and say how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -244,7 +256,7 @@ def first_few(names: Sequence[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class FileState:
-    """Hold the identity, size and time of the file that was at a path."""
+    """The identity, size and time of the file that was at a path."""
 
     path: str
     inode: int

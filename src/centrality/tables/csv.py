@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 import warnings
 from collections import Counter
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
 from centrality.tables.columns import (
@@ -33,12 +35,13 @@ from centrality.tables.text import (
     Dialect,
     TextSource,
     in_arrows_memory,
+    is_open,
     last_record_end,
     open_text,
     record_ends,
     split_records,
 )
-from centrality.tables.written_numbers import DIGITS_E_DIGITS
+from centrality.tables.written_numbers import DIGITS_E_DIGITS, UNMARKED
 
 FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
 
@@ -65,7 +68,7 @@ def open_excel(path: Path) -> TextSource:
         )
         warnings.warn(said, DataNote, stacklevel=2)
     table, *others_there = parts_of_sheet(sheets[longest])
-    rows = [[str(cell) for cell in row] for row in table.rows]
+    rows = [[str(cell) for cell in row] for row in table.rows[: 10 * PREAMBLE]]
     header = header_row(rows)
     strays = [part for part in others_there if part.top < table.top or min(len(part.rows), len(part.rows[0])) < 2]
     if header or any(part.top < table.top for part in strays):
@@ -80,7 +83,9 @@ def open_excel(path: Path) -> TextSource:
     csv.writer(text, lineterminator="\n").writerows([_names(rows[header]), *table.rows[header + 1 :]])
     content = text.getvalue().encode()
     dialect = CsvDialect(str(path), kind=".xlsx")
-    return TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
+    source = TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
+    dialect.rows_above = table.top + header + 1
+    return source
 
 
 @dataclass
@@ -111,7 +116,8 @@ def parts_of_sheet(cells: Sequence[Sequence[object]]) -> list[SheetPart]:
     filled = np.array([[cell != "" for cell in row] for row in grid])
     blocks: list[list[int]] = []  # numbers of rows
     for number in np.flatnonzero(filled.any(axis=1)).tolist():
-        if blocks and (number == blocks[-1][-1] + 1 or _goes_on([grid[above] for above in blocks[-1]], grid[number])):
+        above = [grid[place] for place in (*blocks[-1][:1], *blocks[-1][1:][-COMPARED:])] if blocks else []
+        if blocks and (number == blocks[-1][-1] + 1 or _goes_on(above, grid[number])):
             blocks[-1].append(number)
         else:
             blocks.append([number])
@@ -140,6 +146,7 @@ def _goes_on(rows: Sequence[Sequence[object]], below: Sequence[object]) -> bool:
     return 2 * alike > len(both) and 2 * alike > sum(map(bool, last))
 
 
+COMPARED = 20  # last rows of a table that a row below a gap is compared with
 PREAMBLE = 30  # rows that may stand above the names of columns
 
 
@@ -179,11 +186,10 @@ def _cell(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-EXCEL = Format(open_excel)
-
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
 SEPARATOR_SAID = re.compile(rb"sep=([,;\t|])\r?\n")  # the first line that Excel writes and reads
+GROUPED_BY_POINTS = r"^-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})$"
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
@@ -242,11 +248,12 @@ class CsvDialect(Dialect):
         records = [(start, end) for start, end in zip([0, *ends], ends, strict=False) if some[start:end].strip()]
         rows = [self._fields(some[start:end].rstrip(b"\r\n")) for start, end in records]
         header = header_row(rows)
+        self.rows_above = whole.count(b"\n", 0, len(whole) - len(block) + records[header][0]) + 1
         if header:
-            line = whole.count(b"\n", 0, len(whole) - len(block) + records[header][0]) + 1
             title = " ".join(filter(None, rows[0]))
             warnings.warn(
-                f"{self.name}: the header was found in line {line}; what stands above it is left out: {title!r:.60}.",
+                f"{self.name}: the header was found in line {self.rows_above}; what stands above it is left out: "
+                f"{title!r:.60}.",
                 DataNote,
                 stacklevel=2,
             )
@@ -273,6 +280,10 @@ class CsvDialect(Dialect):
 
     def split(self, block: bytes) -> list[bytes]:
         return split_records(block, self.mark.encode())
+
+    def repaired(self, record: bytes) -> bytes:
+        is_whole = not is_open(record, self.mark.encode()) and _count_fields(record, self.mark) == len(self.names)
+        return record if is_whole else self.mark.encode() * (len(self.names) - 1)
 
     def extended_header(self, names: Sequence[str]) -> bytes:
         return header_line([*self.names, *names], self.mark)
@@ -314,15 +325,23 @@ class CsvDialect(Dialect):
         return table
 
     def _with_codes_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
-        """Return the table with columns as text of which most fields are digits, E and digits, and remember these."""
+        """Return the table with columns as text that Arrow takes for fractions, and remember these.
+
+        That is of codes such as 12E5, and of whole numbers with points between thousands: 950 beside 1.234.
+        """
         from pyarrow import compute
 
-        if not count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")):
-            return table
         floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-        texts = self._parsed(block, self._text(floats), only=floats)
-        for name in floats:
-            if (compute.mean(compute.match_substring_regex(texts[name], DIGITS_E_DIGITS)).as_py() or 0) > 1 / 2:
+        coded = floats if count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")) else []
+        grouped = [name for name in floats if _may_be_grouped(table[name].drop_null().to_numpy())]
+        if not (suspects := list(dict.fromkeys([*coded, *grouped]))):
+            return table
+        texts = self._parsed(block, self._text(suspects), only=suspects)
+        for name in suspects:
+            like_codes = compute.mean(compute.match_substring_regex(texts[name], DIGITS_E_DIGITS)).as_py() or 0
+            fits = compute.all(compute.match_substring_regex(texts[name], GROUPED_BY_POINTS)).as_py()
+            short = compute.mean(compute.match_substring_regex(texts[name], "^-?[0-9]+$")).as_py() or 0
+            if like_codes > 1 / 2 or (name in grouped and fits and short > UNMARKED):
                 self._padded.add(name)
                 table = table.set_column(table.schema.get_field_index(name), name, texts[name])
         return table
@@ -386,6 +405,14 @@ def count_fields(block: bytes, separator: str, pattern: str) -> int:
     return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + pattern)[0].as_py())
 
 
+def _may_be_grouped(x: NDArray[np.float64]) -> bool:
+    """Say whether numbers are below a thousand with three decimals, but some without any: 1.234 may be 1,234."""
+    thousandths = np.abs(x) * 1000
+    if len(x) == 0 or thousandths.max() >= 1e6 or (np.abs(thousandths - np.rint(thousandths)) > 1e-6).any():
+        return False
+    return bool(UNMARKED < (x == np.rint(x)).mean() < 1)
+
+
 def _count_padded(table: pa.Table) -> int:
     """Count the texts that begin like a number with leading zeros."""
     from pyarrow import compute
@@ -420,6 +447,47 @@ class CsvSink(Sink):
         self._file.write(held.getvalue())
 
 
+MOST_ROWS_OF_SHEET = 1 << 20
+FORBIDDEN_IN_SHEET = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+class ExcelSink(Sink):
+    """Writes a workbook of one sheet. A text is never a formula; a whole number that Excel would round is a text."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self._book = optional("openpyxl", "excel").Workbook(write_only=True)
+        self._sheet, self._file, self._rows = self._book.create_sheet("rows"), file, 0
+        self._append(schema.names)
+
+    def write(self, table: pa.Table) -> None:
+        for row in zip(*(column.to_pylist() for column in _flat(table).columns), strict=True):
+            self._append(row)
+
+    def close(self) -> None:
+        self._book.save(self._file)
+
+    def _append(self, row: Sequence[object]) -> None:
+        self._rows += 1
+        if self._rows > MOST_ROWS_OF_SHEET:
+            raise TableError(f"A sheet of Excel has at most {MOST_ROWS_OF_SHEET:,} rows: write .csv or .parquet.")
+        self._sheet.append([self._cell(value) for value in row])
+
+    def _cell(self, value: object) -> Any:
+        from openpyxl.cell import WriteOnlyCell
+
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**15:
+            value = str(value)
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.isoformat()
+        if value is None or isinstance(value, bool | int | float | date | datetime):
+            return value
+        cell = WriteOnlyCell(self._sheet, FORBIDDEN_IN_SHEET.sub("\ufffd", str(value)))
+        cell.data_type = "s"  # also where it begins with =
+        return cell
+
+
 def header_line(names: Sequence[str], separator: str) -> bytes:
     """Return the first line of a CSV file, with quotation marks only around names that need them."""
     return (separator.join(_quoted(name, separator) for name in names) + "\n").encode()
@@ -451,3 +519,4 @@ def _format(kind: str, separator: str) -> Format:
 
 CSV = _format(".csv", ",")
 TSV = _format(".tsv", "\t")
+EXCEL = Format(open_excel, ExcelSink)

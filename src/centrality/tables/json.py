@@ -37,6 +37,12 @@ class JsonDialect(Dialect):
     def split(self, block: bytes) -> list[bytes]:
         return split_lines(block)
 
+    def repaired(self, record: bytes) -> bytes:
+        try:
+            return record if isinstance(json.loads(record), dict) else b"{}"
+        except ValueError:
+            return b"{}"
+
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
         columns = [list(map(_value, column.tolist())) for column in values.values()]
         shape = ", ".join(f"{json.dumps(name).replace('%', '%%')}: %s" for name in values) + "}\n"

@@ -13,7 +13,10 @@ import re
 import select
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -47,6 +50,9 @@ def is_about_a_value(message: str) -> bool:
     return "conversion error" in message
 
 
+# What is done with records that cannot be read: "stop" raises, and "keep" makes them rows of nothing.
+FAULTY_RECORDS: ContextVar[str] = ContextVar("FAULTY_RECORDS", default="stop")
+ENOUGH_RECORDS = 1_000  # show the types of columns where the first rows cannot be read together
 LARGE_BLOCK = 64 << 20  # bytes parsed together where all rows are wanted at once: work for many threads
 
 
@@ -60,6 +66,7 @@ class Dialect:
         self.name = name
         self.names: list[str] = []  # in the header; empty if there is none
         self.rows = 0  # parsed so far, for the row number in a message
+        self.rows_above = 0  # lines of the file, or rows of the sheet, above the first row
 
     def without_header(self, block: bytes) -> bytes:
         """Return a file's first block without its header, and remember the header."""
@@ -108,6 +115,10 @@ class Dialect:
         """Return the block's records."""
         raise NotImplementedError
 
+    def repaired(self, record: bytes) -> bytes:
+        """Return the record if new values can stand at its end, else one of nothing."""
+        raise NotImplementedError
+
     def extended_header(self, names: Sequence[str]) -> bytes:
         """Return the header with these new columns at its end."""
         return b""
@@ -151,6 +162,11 @@ class TextSource(Source):
         self.dialect, self._file, self._to_utf8 = dialect, file, ToUtf8(dialect.name, encoding)
         self._reader = Blocks(file, dialect.separator, self._to_utf8, live=live)
         self._blocks = self._guarded(iter(self._reader))
+        self.keeps_faulty = keeps_records and FAULTY_RECORDS.get() == "keep"
+        self.faulty: list[str] = []  # what was wrong with each record that could not be read
+        self._rows_before = 0  # the block that is read, if faulty records are kept
+        if self.keeps_faulty and live:  # a mark that nobody closes would withhold all that comes after it
+            self._reader.separator = None
         try:
             self._begin(size)
         except BaseException:
@@ -166,10 +182,15 @@ class TextSource(Source):
             self._first = next(self._blocks, b"")
             if not self._first:
                 raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names)} columns.")
-        self._first_table = self.dialect.infer(self._first)
-        self.schema = self._first_table.schema
+        try:
+            self._first_table = self.dialect.infer(self._first)
+            self.schema = self._first_table.schema
+        except TableError:
+            if not (self.keeps_faulty or self.live) or not (schema := self._schema_of_records()):
+                raise
+            self.schema, self._first_table, self.dialect.rows = schema, None, 0
         if size is not None and self._to_utf8.encoding is None:
-            rows = self._first_table.num_rows
+            rows = len(self._split(self._first)) if self._first_table is None else self._first_table.num_rows
             self.rows = rows if size <= len(block) else int(rows * size / len(block))
 
     def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
@@ -185,7 +206,8 @@ class TextSource(Source):
         """Read all rows at once, in types that fit all blocks: a later block may need another type than the first."""
         with self:
             self._reader.size = LARGE_BLOCK
-            blocks, parts = [self._first], [self._first_table]
+            first = self.dialect.infer(self._first) if self._first_table is None else self._first_table  # raises
+            blocks, parts = [self._first], [first]
             for block in self._blocks:
                 blocks.append(block)
                 parts.append(self.dialect.infer(block))
@@ -198,6 +220,11 @@ class TextSource(Source):
     def records(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
         """Yield these columns of some rows, and the same rows byte for byte as they were written."""
         require(self.schema.names, columns)
+        if self.keeps_faulty:
+            schema = with_types(pa.schema([self.schema.field(name) for name in columns]), types)
+            for block, _ in self._all_blocks():
+                yield self._with_faulty(schema, block)
+            return
         for table, block in self._tables(columns, types, strict=False):
             records = self.dialect.split(block)
             if len(records) != table.num_rows:
@@ -214,10 +241,83 @@ class TextSource(Source):
     def _tables(self, names: Sequence[str], types: Types | None, *, strict: bool) -> Iterator[tuple[pa.Table, bytes]]:
         """Yield each block's table, and the block."""
         schema = with_types(pa.schema([self.schema.field(name) for name in names]), types)
-        yield self._in_types(schema, self._first_table, self._first, strict=strict), self._first
-        self._first_table = None  # so that its memory is freed
+        for block, table in self._all_blocks():
+            if self.keeps_faulty:
+                yield self._with_faulty(schema, block)[0], block
+                continue
+            try:
+                if table is None:
+                    table = self.dialect.parse(block, schema, strict=strict)
+                else:
+                    table = self._in_types(schema, table, block, strict=strict)
+            except TableError:
+                if self.live:  # what came before the record is scored, before the error ends the stream
+                    yield from self._before_error(schema, block)
+                raise
+            yield table, block
+
+    def _all_blocks(self) -> Iterator[tuple[bytes, pa.Table | None]]:
+        """Yield each block, the first with its table."""
+        table, self._first_table = self._first_table, None  # so that its memory is freed
+        yield self._first, table
         for block in self._blocks:
-            yield self.dialect.parse(block, schema, strict=strict), block
+            yield block, None
+
+    def _schema_of_records(self) -> pa.Schema | None:
+        """Return the type that most of the first records have in each column; None if none of them can be read."""
+        kinds: dict[str, Counter[pa.DataType]] = {}
+        for record in self._split(self._first)[:ENOUGH_RECORDS]:
+            with suppress(TableError):
+                for field in self.dialect.infer(record + b"\n").schema:
+                    kinds.setdefault(field.name, Counter())[field.type] += 1
+        chosen = {name: most.most_common(1)[0][0] for name, most in kinds.items()}
+        are_mixed = {name for name, most in kinds.items() if {pa.int64(), pa.float64()} <= set(most)}
+        return pa.schema([(name, pa.float64() if name in are_mixed else kind) for name, kind in chosen.items()])
+
+    def _split(self, block: bytes) -> list[bytes]:
+        return split_lines(block) if self.live and self.keeps_faulty else self.dialect.split(block)
+
+    def _with_faulty(self, schema: pa.Schema, block: bytes) -> tuple[pa.Table, list[bytes]]:
+        """Return a block's rows, of which those that cannot be read hold nothing, and its records, these repaired."""
+        nothing = pa.table([pa.nulls(1, field.type) for field in schema], schema=schema)
+        tables, kept = [], []
+        for records, table, fault in self._parsed(schema, self._split(block), self._rows_before):
+            tables.append(nothing if table is None else table)
+            kept += records if table is not None else [self.dialect.repaired(records[0])]
+            self.faulty += [fault] if table is None else []
+        self._rows_before += len(kept)
+        return pa.concat_tables(tables), kept
+
+    def _before_error(self, schema: pa.Schema, block: bytes) -> Iterator[tuple[pa.Table, bytes]]:
+        """Yield the rows of a block before its first record that cannot be read."""
+        before = self.dialect.rows
+        for records, table, _ in self._parsed(schema, self._split(block), before):
+            if table is None:
+                break
+            yield table, b"".join(record + b"\n" for record in records)
+
+    def _parsed(
+        self, schema: pa.Schema, records: list[bytes], before: int
+    ) -> Iterator[tuple[list[bytes], pa.Table | None, str]]:
+        """Yield records that follow one another, and their rows; a record that cannot be read with its fault.
+
+        Halves of halves are parsed until those are found: few records need few attempts. If one has several lines, a
+        quotation mark that nobody closes may have joined them: then they are tried one by one.
+        """
+        self.dialect.rows, fault = before, f"{self.name}: row {before + 1:,} is no single row"
+        try:
+            table = self.dialect.parse(b"".join(record + b"\n" for record in records), schema, strict=False)
+            if table.num_rows == len(records):
+                yield records, table, ""
+                return
+        except TableError as error:
+            fault = str(error)
+        if len(records) == 1 and len(records := split_lines(records[0])) == 1:
+            yield records, None, fault
+            return
+        half = len(records) // 2
+        yield from self._parsed(schema, records[:half], before)
+        yield from self._parsed(schema, records[half:], before + half)
 
     def _in_types(self, schema: pa.Schema, table: pa.Table, block: bytes, *, strict: bool = False) -> pa.Table:
         """Return a block's rows in these types: by casting the parsed table, or by parsing the text again if needed."""
@@ -345,7 +445,7 @@ class Blocks:
                     f"no record ends within {LONGEST >> 20} MB" + (UNCLOSED if b'"' in together else "; is it text?")
                 )
         rest = b"".join(waiting) + self._to_utf8(b"", last=True)
-        if self.separator is not None and _is_open(rest, self.separator):
+        if self.separator is not None and is_open(rest, self.separator) and FAULTY_RECORDS.get() == "stop":
             raise ValueError("a quotation mark opens a field that never ends")
         if rest.strip(b"\r\n" if self.separator is not None else None):
             yield rest
@@ -403,7 +503,7 @@ def _quoted_field_or_line_break(separator: bytes) -> re.Pattern[bytes]:
     return re.compile(begins + rb'"[^"]*(?:""[^"]*)*("|\Z)|\r\n?|\n')
 
 
-def _is_open(text: bytes, separator: bytes) -> bool:
+def is_open(text: bytes, separator: bytes) -> bool:
     """Say whether the text ends inside a quoted field; it begins with a record."""
     if b'"' not in text or (len(marks := _marks(text)) % 2 == 0 and _open_and_close_in_turn(text, marks, separator)):
         return False

@@ -68,10 +68,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "version": ("centrality version",),
 }
 
-DESCRIPTION = "How typical is each row of your data, from global (t=0) to local (t=1)?"
+DESCRIPTION = "What is odd in this file, and why? No labels, no rules: every row gets a number for how typical it is."
 FIRST_STEPS = """\
 first steps:
   centrality datasets houses -o houses.csv
+  centrality check houses.csv
   centrality rank houses.csv --top 5
   centrality explore houses.csv
 """
@@ -142,7 +143,8 @@ def parser() -> Parser:
             default = False if option == "--json" else argparse.SUPPRESS
             command.add_argument(option, action="store_true", default=default, help=text)
         module.arguments(command)
-        command.set_defaults(run=module.run, show=module.show, parser=command)
+        brief = getattr(module, "show_quietly", module.show)  # what --quiet leaves of the result
+        command.set_defaults(run=module.run, show=module.show, show_quietly=brief, parser=command)
     root.commands = commands.choices
     return root
 

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands._arguments import DATA, column_names, count, encoding_of_text, seed
-from centrality.apps.commands._reading import footer_lines, require_rows_output, rows_output
+from centrality.apps.commands._reading import (
+    counting_line,
+    footer_lines,
+    require_rows_output,
+    rows_above,
+    rows_output,
+)
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
 
 if TYPE_CHECKING:
@@ -63,8 +69,10 @@ def run(arguments: argparse.Namespace) -> Result:
         for group, plain in zip(found, result["groups"], strict=True):
             plain["names"] = list(group.names)
         result["skipped"] = found.skipped
+    if not kind and (above := rows_above(arguments.data)) is not None:
+        result["rows_above"] = above
     if arguments.output is not None:
-        tables.write(_in_groups(table, found), arguments.output)
+        tables.write(_in_groups(table, found), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
 
@@ -99,4 +107,5 @@ def show(result: Result) -> str:
     elif few:
         body = [[group.kind, group.numbers(), group.differences()] for group in few]
         lines += aligned(["kind", "rows", "where they differ"], body, left=(0, 1, 2))
+        lines += counting_line(result, few[0].rows[-1:])
     return "\n".join([*lines, *footer_lines(result, len(result["groups"]), len(few), "Copies")])

@@ -16,7 +16,7 @@ from centrality.apps.commands._arguments import (
     seed,
     unreadable_share,
 )
-from centrality.apps.commands._terminal import Result, paint, save_figure, shows_progress
+from centrality.apps.commands._terminal import FOUND, Result, paint, save_figure, shows_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,12 +42,25 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--plot", type=Path, metavar="FIGURE", help="draw the effect window by window: .png, .svg, .pdf"
     )
+    command.add_argument(
+        "--fail-on",
+        type=effect,
+        metavar="EFFECT",
+        help=f"exit with status {FOUND} if the data has changed by an effect of at least so much; 0 is any change",
+    )
     _series.time_arguments(command, by=False)
     command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN}")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     unreadable_share(command)
     encoding_of_text(command)
+
+
+def effect(text: str) -> float:
+    """Read the size of an effect, from 0 to 1."""
+    if not 0 <= float(text) <= 1:
+        raise argparse.ArgumentTypeError(f"an effect from 0 to 1 was wanted, got {text}")
+    return float(text)
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -76,6 +89,10 @@ def run(arguments: argparse.Namespace) -> Result:
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
+    if arguments.fail_on is not None and report.changed:
+        effects = [abs(report.whole.effect), *(abs(w.drift.effect) for w in report.windows if w.changed)]
+        if max(effects) >= arguments.fail_on or arguments.fail_on == 0:
+            arguments.exit_status = FOUND
     if arguments.plot is not None:
         from centrality import plots
 

@@ -216,6 +216,12 @@ def show(result: Result) -> str:
     )
 
 
+def show_quietly(result: Result) -> str:
+    """Name the model, and nothing else unless training failed."""
+    lines = [] if all(result["learned"].values()) else [_how_it_went(result["learned"])]
+    return "\n".join([*lines, f"Model: {result['model']}"])
+
+
 def _how_it_went(learned: dict[str, bool]) -> str:
     """Say whether both heads have learned; `report()` says what to do where one has not."""
     failed = [head for head, did in learned.items() if not did]

@@ -14,6 +14,8 @@ from centrality.findings.kinds import (
     reading,
     scale,
     spellings,
+    stretches,
+    sums,
     texts,
     ties,
 )
@@ -22,6 +24,7 @@ from centrality.findings.sheet import Sheet
 # Where two findings are about the same rows and columns, the one of the earlier kind is told.
 KINDS: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
     placeholders.find,
+    sums.find,
     scale.find,
     texts.find,
     reading.find,
@@ -31,6 +34,7 @@ KINDS: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
     copy_groups.find,
     labels.find,
     changes.find,
+    stretches.find,
     groups.find,
     apart.find,
 )

@@ -7,7 +7,7 @@ import numpy as np
 from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
 
-BEYOND = 10.0  # times the number of rows: as odd as one in so many
+BEYOND = 100.0  # times the number of rows: in ordinary data of this size, one file in a hundred has one
 
 
 def find(sheet: Sheet) -> Iterator[Finding]:

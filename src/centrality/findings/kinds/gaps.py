@@ -9,7 +9,7 @@ from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
 
 FEWEST = 5  # rows
-TOGETHER = 0.9  # the share of the rows with either gap that have both
+TOGETHER = 0.9  # the share of a column's gaps that are gaps of the other one, too
 MOSTLY = 0.5  # of the rows with a gap
 
 
@@ -21,29 +21,37 @@ def find(sheet: Sheet) -> Iterator[Finding]:
 
 
 def _together(sheet: Sheet, gappy: list[Column]) -> Iterator[Finding]:
-    left = list(gappy)
+    """Find columns of which one is hardly ever missing without the others."""
+    left = sorted(gappy, key=lambda column: int(column.gaps.sum()))
     while left:
         first = left.pop(0)
-        others = [
-            other for other in left if (first.gaps & other.gaps).sum() >= TOGETHER * (first.gaps | other.gaps).sum()
-        ]
-        if not others:
+        others = [other for other in left if _go_together(first, other)]
+        rows = np.flatnonzero(np.logical_and.reduce([first.gaps, *(other.gaps for other in others)]))
+        if not others or len(rows) < FEWEST:
             continue
         left = [column for column in left if column not in others]
-        names = [first.name, *(other.name for other in others)]
-        rows = np.flatnonzero(np.logical_and.reduce([first.gaps, *(other.gaps for other in others)]))
-        if len(rows) < FEWEST:
-            continue
-        listed = ", ".join(names[:-1]) + f" and {names[-1]}"
+        names = [column.name for column in sheet.columns if column is first or column in others]
+        apart = sum(int(other.gaps.sum()) for other in others) / len(others) - len(rows)
         yield sheet.finding(
             "gaps",
-            f"{listed} are missing together",
-            f"{len(rows) / len(first.gaps):.1%} of the rows; hardly one is missing without the other",
+            f"{', '.join(names[:-1])} and {names[-1]} are missing together",
+            f"{len(rows) / len(first.gaps):.1%} of the rows; "
+            + (
+                f"{first.name} is hardly ever missing alone"
+                if apart > len(rows) / 10
+                else "hardly one is missing alone"
+            ),
             columns=names,
             rows=rows,
             severity=sheet.one_in(rows),
             advice="One cause for all of them: a form that was not filled in, a join that did not match?",
         )
+
+
+def _go_together(fewer: Column, more: Column) -> bool:
+    """Say whether nearly all gaps of one column are gaps of the other, which has not many more."""
+    both, most = int((fewer.gaps & more.gaps).sum()), int(more.gaps.sum())
+    return both >= TOGETHER * fewer.gaps.sum() and both >= MOSTLY * most
 
 
 def _slipped(sheet: Sheet, column: Column) -> Iterator[Finding]:

@@ -7,12 +7,14 @@ import numpy as np
 
 from centrality._internal.text import number, shortened
 from centrality.findings.columns import Codes, Column, Floats, Mask
-from centrality.findings.finding import Finding
+from centrality.findings.finding import ALONE, Finding
 from centrality.findings.sheet import Sheet
 
 FEWEST = 5  # rows of a group
 HOLDS = 0.8  # the share of a group that its name must hold of
 PRECISE = 0.3  # the least share of the rows with that name that are among the oddest, for a name by one value
+PURE = 0.1  # the same, for a name by several rare values
+BEYOND = 10.0  # times the number of rows: a cause of rows as odd as one in so many is a finding
 SHOWN = 4  # values named
 
 
@@ -25,33 +27,36 @@ class Name:
 
 
 def find(sheet: Sheet) -> Iterator[Finding]:
-    features = sheet.reader.features()
-    if features is None or not sheet.columns:
-        return
+    """Find the causes that more rows have than ordinary data of this size would."""
+    for cause in sheet.causes:
+        if cause.columns and cause.severity >= BEYOND * sheet.data.num_rows:
+            yield cause
+
+
+def causes_of(sheet: Sheet) -> Iterator[Finding]:
+    """Group the oddest rows by what lowers their score most: a group for each cause, then the rows without one."""
     odd = sheet.odd_rows
-    with sheet.reader.suppress_issues():
-        causes = np.asarray(sheet.model.explain(sheet.items.take(odd)), dtype=np.float64)
-    main = causes.argmin(1)
-    alone = np.zeros(len(odd), dtype=bool)
-    for cause in np.unique(main):
-        rows = odd[main == cause]
-        name = str(features.names[cause])
-        column = next((column for column in sheet.columns if column.name == name), None)
-        said = None if column is None or len(rows) < FEWEST else name_of(column, rows)
-        ordinary = np.median(sheet.severity[rows]) * len(rows) < sheet.data.num_rows
-        if said is None or ordinary:
-            alone |= main == cause
-            continue
-        yield _finding(sheet, name, said, rows)
-    left = odd[alone]
-    if len(left) and (apart := left[sheet.severity[left] >= sheet.data.num_rows]).size:
+    features = sheet.reader.features()
+    single = np.zeros(len(odd), dtype=bool)
+    if features is not None and sheet.columns:
+        with sheet.reader.suppress_issues():
+            main = np.asarray(sheet.model.explain(sheet.items.take(odd)), dtype=np.float64).argmin(1)
+        for cause in np.unique(main):
+            column = sheet.find_column(str(features.names[cause]))
+            rows = odd[main == cause]
+            name = None if column is None or len(rows) < FEWEST else name_of(column, rows)
+            if column is not None and name is not None:
+                single |= main == cause
+                yield _finding(sheet, column.name, name, rows)
+    left = odd[~single]
+    if len(left):
         yield sheet.finding(
-            "no single cause",
+            "odd group",
             "are odd for no single cause",
-            "each for reasons of its own: look at them one by one, the oddest first",
-            rows=apart,
-            severity=float(np.median(sheet.severity[apart])),
-            advice="centrality explain says why for each of them.",
+            "each for reasons of its own",
+            rows=left,
+            severity=float(np.median(sheet.severity[left])),
+            advice=f"Look at the {min(len(left), ALONE)} oddest, one by one; centrality explain says why.",
         )
 
 
@@ -80,10 +85,11 @@ def name_of(column: Column, rows: Codes) -> Name | None:
         return Name(f"{column.name} is {column.written(top)}", column.codes == top)
     if column.numbers is not None:
         return _size(column, column.numbers, rows)
-    precise = np.flatnonzero((inside >= PRECISE * column.counts) & (inside > 0))
-    if inside[precise].sum() < HOLDS * len(rows):
+    purest = np.argsort(-inside / column.counts, kind="stable")
+    precise = purest[: 1 + int(np.searchsorted(np.cumsum(inside[purest]), HOLDS * len(rows)))]
+    if inside[precise].sum() < PURE * column.counts[precise].sum():
         return None
-    order = precise[np.argsort(-inside[precise], kind="stable")]
+    order = precise[np.argsort(-column.counts[precise], kind="stable")]
     some = " · ".join(f"{column.written(level)} {column.counts[level]:,}" for level in order[:SHOWN])
     more = " · …" if len(order) > SHOWN else ""
     return Name(f"{column.name} is rare: {some}{more}", np.isin(column.codes, precise))

@@ -9,7 +9,7 @@ from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
 from centrality.selection.labels import wrong_labels
 
-UNLIKELY = 0.05  # the most that a label may be worth to be doubted
+UNLIKELY = 0.3  # the most that a label may be worth to be doubted
 
 
 def find(sheet: Sheet) -> Iterator[Finding]:

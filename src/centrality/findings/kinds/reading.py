@@ -20,17 +20,18 @@ ENOUGH = 0.95  # of the cells
 def find(sheet: Sheet) -> Iterator[Finding]:
     about = sheet.reader.about()
     reads, doubts = about.get("reads", {}), about.get("doubts", {})
-    constant = [column.name for column in sheet.columns if not column.varies]
+    constant = [column for column in sheet.columns if not column.varies]
+    names = [column.name for column in constant]
     if constant:
         yield sheet.finding(
             "constant",
-            f"{_listed(constant)} {'has' if len(constant) == 1 else 'have'} one value only",
-            f"{_value(sheet.column(constant[0]))} in every row: it tells no row from another",
-            columns=constant,
+            f"{_listed(names)} {'has' if len(constant) == 1 else 'have'} one value only",
+            f"{constant[0].written(0)} in every row: it tells no row from another",
+            columns=names,
             advice="Leave it out, or ask where the other values are.",
         )
     for name, how in reads.items():
-        if str(how).startswith("left out") and name not in constant:
+        if str(how).startswith("left out") and name not in names:
             yield sheet.finding(
                 "left out", f"{name} was left out of the scores", str(how).removeprefix("left out: "), columns=[name],
                 advice="Give it as numbers, dates or words if it says something.",
@@ -93,7 +94,3 @@ def _formats(sheet: Sheet, column: Column) -> Iterator[Finding]:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
-def _value(column: Column) -> str:
-    return column.written(0) if column.levels else "nothing"
