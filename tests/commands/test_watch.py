@@ -1,8 +1,6 @@
 """centrality watch: rows as they come, a state between runs, and an exit status for scripts."""
 
-import io
 import json
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +38,9 @@ def test_days_go_on_from_a_state_and_an_alarm_has_a_status(folder, tmp_path, cap
 
 
 def test_a_stream_is_watched_to_its_end(folder, capsys, monkeypatch):
-    rows = (folder / "rest.csv").read_bytes()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(rows))))
-    assert main(["watch", str(folder / "m.safetensors"), "-", "--every", "100000"]) == 0
+    with (folder / "rest.csv").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert main(["watch", str(folder / "m.safetensors"), "-", "--every", "100000"]) == 0
     assert "No alarm after 400 rows" in capsys.readouterr().out
 
 
