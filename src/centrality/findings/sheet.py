@@ -21,6 +21,7 @@ from centrality.selection.copies import Copies, copies
 
 ODDEST = 0.02  # the share of the rows whose reasons are looked at
 FEWEST_ODD = 20
+GAP_OF_SCORES = 0.001  # scores fall off faster beyond the training rows, so that gaps are more common
 NO_ROWS = np.empty(0, dtype=np.intp)
 
 
@@ -69,7 +70,7 @@ class Sheet:
         the scores is taken without the last fortieth of them.
         """
         if self.is_own:
-            return far_out(np.nanmax(self.scores) - self.scores)
+            return far_out(np.nanmax(self.scores) - self.scores, GAP_OF_SCORES)
         return np.nan_to_num(np.asarray(self.model.severity(self.items), dtype=np.float64), nan=1.0)
 
     @cached_property

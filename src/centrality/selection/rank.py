@@ -25,7 +25,7 @@ from centrality.selection.pick import codes_of
 from centrality.tables.columns import is_number, is_text, numbers
 
 FEW_TEXTS = 50  # fewer are read as a table, as are categories
-PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts", "vector": "vectors"}
 
 
 def choose_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
