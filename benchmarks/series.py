@@ -40,7 +40,7 @@ LONGEST_PERIOD, USUAL_PERIOD, LOOKED_AT = 300, 125, 20_000  # TSB-AD's, for the 
 NEIGHBOURS, CLUSTERS, CLUSTER_WINDOW = 10, 20, 20
 REFERENCE = 20_000  # windows that kNN compares with
 LONGEST_STUMPY = 30_000  # moments: its time grows with their square
-NULL_LENGTH, NULL_SERIES = 10_000, 100
+NULL_LENGTH, NULL_SERIES = 10_000, 150
 ASKED = (0.05, 0.5)
 
 
@@ -335,10 +335,10 @@ def alarms() -> None:
             rng = np.random.default_rng([1_000_000 + number, len(kind)])
             model = Timeline(random_state=number).fit(null_series(kind, NULL_LENGTH, rng))
             seen += [len(model.events(false_alarms=asked)) for asked in ASKED]
-        counts: dict[str, object] = {
-            f"seen at {asked:g}": float(count / NULL_SERIES) for asked, count in zip(ASKED, seen, strict=True)
-        }
-        rows.append({"kind": kind, "series": NULL_SERIES, "length": NULL_LENGTH} | counts)
+        row: dict[str, object] = {"kind": kind, "series": NULL_SERIES, "length": NULL_LENGTH}
+        for asked, count in zip(ASKED, seen, strict=True):
+            row[f"seen at {asked:g}"] = float(count / NULL_SERIES)
+        rows.append(row)
         print(rows[-1], flush=True)
     save("series_alarms", rows)
 

@@ -38,8 +38,9 @@ def test_the_newest_window_is_judged_as_fit_judges_it(model):
 def test_an_odd_moment_is_told_with_its_channel(model):
     stream = Stream(model)
     for row in season(400, first=5000):
-        usual = present(stream.push(dict(zip(model.channels_, row, strict=True))))
+        usual = stream.push(dict(zip(model.channels_, row, strict=True)))
     odd = present(stream.push([float(row[0]), 6.0]))
+    usual = present(usual)
     assert odd.centrality < usual.centrality
     assert odd.p_value <= usual.p_value
     assert odd.channels[0][0] == "x1"

@@ -14,7 +14,7 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
-from centrality.findings.finding import MOST_SAID, Finding, Findings, as_kind_of
+from centrality.findings.finding import Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
 from centrality.findings.verdict import verdict_of
@@ -39,6 +39,8 @@ def check(
     against: ModelRows | Path_ | None = None,
     given: Sequence[str] | str | None = None,
     model: CentralityModel | None = None,
+    time: str | None = None,
+    by: str | None = None,
     random_state: int | None = 0,
 ) -> Findings:
     """Say what is wrong with these rows: `Findings`, the worst first.
@@ -52,6 +54,8 @@ def check(
     against : earlier rows of the same kind, or their file: what has changed since is found.
     given : the columns that are the context: rows are then odd for their kind.
     model : a fitted model; None fits one on these rows.
+    time : the column by which rows are moments of series: odd stretches are found, too.
+    by : with `time`, the column that tells several series apart.
     random_state : the seed of the fit.
 
     Examples
@@ -64,7 +68,7 @@ def check(
     """
     frame, items, is_table = _laid_out(rows)
     data = nw.from_native(frame, eager_only=True).to_arrow()
-    tables.require(data.column_names, [name for name in (label, *_names(given)) if name is not None])
+    tables.require(data.column_names, [name for name in (label, time, by, *_names(given)) if name is not None])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
@@ -72,9 +76,22 @@ def check(
         old = None
         if against is not None:
             old, changes = _changes(against, learned, model, random_state)
+        own = model is None
         if model is None:
             model = fit_default_model(learned, random_state, given=_names(given) or None)
-        sheet = Sheet(data, learned, model, label, random_state, is_table, old, changes)
+        sheet = Sheet(
+            data,
+            learned,
+            model,
+            label,
+            random_state,
+            is_table=is_table,
+            is_own=own,
+            against=old,
+            changes=changes,
+            time=time,
+            by=by,
+        )
         items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
     return Findings(
         verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data, sheet.causes
@@ -157,7 +174,7 @@ def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
     doubts = np.zeros((sheet.data.num_rows, sheet.data.num_columns))
     places = {name: place for place, name in enumerate(sheet.data.column_names)}
     for column, severity in zip(sheet.columns, sheet.doubts.T, strict=True):
-        doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, MOST_SAID), 0.0)
+        doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, sheet.cap), 0.0)
     for finding in found:
         for name in finding.columns:
             if name in places and finding.kind in OF_CELLS:

@@ -15,8 +15,8 @@ from centrality._internal.checks import InputError, optional, whole_number
 from centrality._internal.files import write_atomically
 from centrality._internal.model_file import Arrays
 from centrality.representations.base import Options, State
-from centrality.representations.columns import GradientEncoder
 from centrality.representations.embedding import Embedding, fingerprint, not_on_disk, pretrained
+from centrality.representations.plain_encoders import GradientEncoder
 from centrality.tables.columns import DataNote, TableError, first_few
 
 if TYPE_CHECKING:

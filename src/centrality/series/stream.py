@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.files import write_atomically
-from centrality.network.calibration import squeezed
 from centrality.series.parts import Oddness
 from centrality.series.reading import BRIDGED
 from centrality.series.timeline import Timeline
@@ -107,7 +106,7 @@ class Stream:
         levels, shares = self.model._latest, oddness.shares()[0]  # noqa: SLF001
         order = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
         return Moment(
-            float(squeezed(levels.units(oddness.whole))[0]),
+            float(levels.centrality(oddness.whole)[0]),
             float(levels.p_values(oddness.whole)[0]),
             tuple((self.model.channels_[place], float(shares[place])) for place in order),
         )

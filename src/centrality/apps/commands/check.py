@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import DATA, GIVEN, column_names, encoding_of_text, require_output, seed
 from centrality.apps.commands._reading import require_rows_output, rows_output
 from centrality.apps.commands._terminal import FOUND, Result, paint, working
@@ -16,6 +17,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--label", metavar="COLUMN", help="a column of labels: say which do not fit their rows")
     command.add_argument("--against", metavar="OLD", help="earlier rows: say what has changed since")
     command.add_argument("--given", metavar="a,b", help=GIVEN)
+    _series.time_arguments(command)
     command.add_argument("--model", type=Path, metavar="MODEL", help="a fitted model (default: one is fitted on DATA)")
     command.add_argument(
         "--fail-on",
@@ -40,7 +42,7 @@ def severity(text: str) -> float:
 def run(arguments: argparse.Namespace) -> Result:
     """Return the findings; set the exit status that --fail-on asks for."""
     from centrality import tables
-    from centrality.chain import load
+    from centrality.chain import load_rows_model
     from centrality.findings import check
 
     if arguments.data == "-":
@@ -54,7 +56,9 @@ def run(arguments: argparse.Namespace) -> Result:
             label=arguments.label,
             against=arguments.against,
             given=None if arguments.given is None else column_names(arguments.given),
-            model=None if arguments.model is None else load(arguments.model),
+            time=arguments.time,
+            by=arguments.by,
+            model=None if arguments.model is None else load_rows_model(arguments.model),
             random_state=arguments.random_state,
         )
     result: Result = found.as_dict()

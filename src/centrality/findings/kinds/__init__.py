@@ -14,6 +14,7 @@ from centrality.findings.kinds import (
     reading,
     scale,
     spellings,
+    stretches,
     sums,
     texts,
     ties,
@@ -33,6 +34,7 @@ KINDS: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
     copy_groups.find,
     labels.find,
     changes.find,
+    stretches.find,
     groups.find,
     apart.find,
 )
