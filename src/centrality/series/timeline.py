@@ -437,7 +437,7 @@ class Timeline(BaseEstimator):
 def _distinct(columns: Sequence[Values]) -> Values:
     """Return the values that occur."""
     found = np.unique(np.concatenate([np.unique(column) for column in columns]))
-    return found[np.isfinite(found)]
+    return np.asarray(found[np.isfinite(found)])
 
 
 def _scales_of(recording: Recording, series: list[Prepared]) -> dict[str, Scales]:
