@@ -1,15 +1,18 @@
-"""python -m benchmarks.ablation [FOLDER] [--jobs N]: what each part of the default is worth.
+"""python -m benchmarks.ablation: what each part of the default is worth, one taken out at a time, on the same seed.
 
-One thing changed at a time, everything else as FUSE() has it, one seed; mean AUC-ROC and AUC-PR over the sets. Choices
-were made on half A of the development sets (the first, third, ... by name) and confirmed on half B. Each fit's result
-is appended to results/ablation_cells.csv as it comes; started again, the run goes on where it stopped.
+Tables are the sets of adbench_dev without InternetAds, embeddings those of embeddings_dev of at most 1,500 rows. Each
+line is the mean difference to the default over these sets, in thousandths, with its standard error: AUC-ROC and average
+precision. What is only another reading of a fit (the weight of the local head, the veto, t) is read from the default's.
+Each fit's result is appended to results/ablation_cells.csv as it comes; started again, the run goes on.
 """
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -17,56 +20,64 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from benchmarks._results import RESULTS, data, save
 from benchmarks.cells import Lines, measure_unknown
 from benchmarks.detection.protocols import PROTOCOLS, load, split
-from centrality.network.calibration import LINEAR
+from benchmarks.network_worth import LEFT_OUT, background_alone
+from centrality import PaperFUSE
+from centrality.fuse import config
+from centrality.network.folds import Folds
 
 DEFAULT = "default"
+STEPS = ("STEPS", "STEPS_OF_EACH", "STEPS_WHEN_CLEAN")
+MOST_ROWS = 1500  # of embeddings: larger ones take as long as all others
 # What is changed, for data that may hold outliers and for clean data.
 CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     "unsupervised": {
         DEFAULT: {},
-        "one noise scale, s": {"rung": 2},
-        "scaling='standard' (no asinh)": {"scaling": "standard"},
-        "two encoders": {"shared_encoder": False},
-        "hidden=(256, 256)": {"hidden": (256, 256)},
-        "half the steps": {"max_steps": 250},
-        "twice the steps": {"max_steps": 1000},
-        "batches of 256": {"batch_size": 256},
-        "metric='manhattan'": {"metric": "manhattan"},
-        "ensemble=3": {"ensemble": 3},
+        "the background alone": {},
+        "no rows left out": {},
+        "one network": {"ensemble": 1},
+        "one encoder for both heads": {"shared_encoder": True},
+        "scaling='standard'": {"scaling": "standard"},
+        "half the steps": {},
+        "twice the steps": {},
     },
     "one-class": {
         DEFAULT: {},
-        "no prior": {"novelty": False, "max_steps": 1500},
-        "1000 steps": {"max_steps": 1000},
-        "4000 steps, batches of 256": {"max_steps": 4000, "batch_size": 256},
+        "the background alone": {},
+        "novelty=False": {"novelty": False},
+        "scaling='standard'": {"scaling": "standard"},
+        "half the steps": {},
+        "twice the steps": {},
     },
 }
+Scores = Callable[[Any, np.ndarray], np.ndarray]
+
+
+def mixed(**changes: Any) -> Scores:
+    """Scores at t = 1/2 where the heads of the fit are mixed otherwise."""
+
+    def scores(model: Any, rows: np.ndarray) -> np.ndarray:
+        fitted = model.fitted_
+        return np.asarray(replace(fitted.calibration.mixing, **changes).mixed(fitted.units(rows), 0.5))
+
+    return scores
+
+
+def at(t: float) -> Scores:
+    return lambda model, rows: np.asarray(model.set_params(t=t).score_samples(rows))
+
+
 # Of the default's one fit, other ways to a score.
-READINGS: dict[str, Callable[[Any, np.ndarray], np.ndarray]] = {
-    "t=0": lambda model, Q: model.set_params(t=0.0).score_samples(Q),
-    "t=0.25": lambda model, Q: model.set_params(t=0.25).score_samples(Q),
-    "t=0.75": lambda model, Q: model.set_params(t=0.75).score_samples(Q),
-    "t=1": lambda model, Q: model.set_params(t=1.0).score_samples(Q),
-    "heads mixed in [0, 1]": lambda model, Q: LINEAR(model.heads(Q), 0.5),
+READINGS: dict[str, dict[str, Scores]] = {
+    "unsupervised": {"no veto": mixed(veto=False)},
+    "one-class": {"a veto": mixed(veto=True)},
 }
+for readings in READINGS.values():
+    readings |= {f"weight {weight}": mixed(local_weight=float(weight)) for weight in (1, 3)}
+    readings |= {f"t = {t:g}": at(t) for t in (0.0, 0.25, 0.75, 1.0)}
 CELLS = RESULTS / "ablation_cells.csv"
+NAMES = ("protocol", "change", "data", "roc", "ap")
 Key = tuple[str, str, str]  # protocol, change, data
-Quality = tuple[float, float]  # AUC-ROC, AUC-PR
-
-
-def main() -> None:
-    from tqdm import tqdm
-
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="of .npz files (default: $CENTRALITY_DATA/adbench_dev)")
-    parser.add_argument("--jobs", type=int, default=1, help="worker processes of one thread each")
-    arguments = parser.parse_args()
-    files = sorted((arguments.folder or data("adbench_dev")).glob("*.npz"))
-    fits = [Fit(protocol, change, path) for protocol in PROTOCOLS for change in CHANGES[protocol] for path in files]
-    known = Known(CELLS)
-    with tqdm(total=sum(not known.knows(fit) for fit in fits), unit="fit") as bar:
-        measure_unknown(fits, run, known, bar, processes=arguments.jobs)
-    save("ablation", list(table(Known(CELLS).quality, [path.stem for path in files])))
+Quality = tuple[float, float]  # AUC-ROC, average precision
 
 
 @dataclass(frozen=True)
@@ -77,15 +88,15 @@ class Fit:
 
     def measured(self) -> list[Key]:
         """What is measured with one fit."""
-        names = (self.change, *(READINGS if self.change == DEFAULT else ()))
+        names = (self.change, *(READINGS[self.protocol] if self.change == DEFAULT else ()))
         return [(self.protocol, name, self.data.stem) for name in names]
 
 
 class Known:
-    """AUC-ROC and AUC-PR of each change on each set, in a file."""
+    """AUC-ROC and average precision of each change on each set, in a file."""
 
     def __init__(self, path: Path) -> None:
-        self.lines = Lines(path, ("protocol", "change", "data", "roc", "ap"))
+        self.lines = Lines(path, NAMES)
         self.quality = {
             (line["protocol"], line["change"], line["data"]): (float(line["roc"]), float(line["ap"]))
             for line in self.lines.read()
@@ -96,35 +107,70 @@ class Known:
 
     def keep(self, _: Fit, found: dict[Key, Quality]) -> None:
         self.quality |= found
-        self.lines.append(*((*key, f"{roc:.4f}", f"{ap:.4f}") for key, (roc, ap) in found.items()))
+        self.lines.append(*((*key, f"{roc:.5f}", f"{ap:.5f}") for key, (roc, ap) in found.items()))
+
+
+def changed(change: str) -> AbstractContextManager[object]:
+    """What is changed that is no parameter."""
+    if change == "the background alone":
+        return background_alone()
+    if change == "no rows left out":
+        return patch.object(Folds, "suffices", False)
+    if change.endswith("the steps"):
+        factor = 0.5 if change.startswith("half") else 2.0
+        return patch.multiple(config, **{name: round(factor * getattr(config, name)) for name in STEPS})
+    return nullcontext()
 
 
 def run(fit: Fit) -> dict[Key, Quality]:
-    from centrality import PaperFUSE
-
-    X, Q, y = split(fit.protocol, *load(fit.data), 0)
+    rows, asked, labels = split(fit.protocol, *load(fit.data), 0)
     settings = {"novelty": fit.protocol == "one-class", "random_state": 0} | CHANGES[fit.protocol][fit.change]
-    if (rung := settings.pop("rung", None)) is not None:
-        settings["noise_scale"] = PaperFUSE(**settings, max_steps=1).fit(X).noise_scale_[rung]
-    model = PaperFUSE(**settings).fit(X)
-    scores = [model.score_samples(Q)]
-    if fit.change == DEFAULT:
-        scores += [of(model, Q) for of in READINGS.values()]
+    with changed(fit.change):
+        model = PaperFUSE(**settings).fit(rows)
+    readings = READINGS[fit.protocol].values() if fit.change == DEFAULT else ()
+    scores = [-of(model, asked) for of in (at(0.5), *readings)]
     return {
-        key: (float(roc_auc_score(y, -score)), float(average_precision_score(y, -score)))
-        for key, score in zip(fit.measured(), scores, strict=True)
+        key: (float(roc_auc_score(labels, odd)), float(average_precision_score(labels, odd)))
+        for key, odd in zip(fit.measured(), scores, strict=True)
     }
 
 
-def table(known: dict[Key, Quality], sets: list[str]) -> Any:
-    halves = {"A": sets[::2], "B": sets[1::2], "all": sets}
+def sets() -> dict[str, list[Path]]:
+    tables = [path for path in sorted(data("adbench_dev").glob("*.npz")) if path.stem not in LEFT_OUT]
+    embeddings = [path for path in sorted(data("embeddings_dev").glob("*.npz")) if len(load(path)[1]) <= MOST_ROWS]
+    return {"tables": tables, "embeddings": embeddings}
+
+
+def table(known: dict[Key, Quality], chosen: dict[str, list[Path]]) -> Iterator[dict[str, object]]:
     for protocol in PROTOCOLS:
-        for change in (*CHANGES[protocol], *READINGS):
+        for change in (*CHANGES[protocol], *READINGS[protocol]):
             row: dict[str, object] = {"protocol": protocol, "change": change}
-            for half, names in halves.items():
-                roc, ap = np.mean([known[protocol, change, name] for name in names], axis=0)
-                row |= {f"ROC {half}": float(roc), f"PR {half}": float(ap)}
+            for kind, paths in chosen.items():
+                found = np.array([known[protocol, change, path.stem] for path in paths])
+                away = 1000 * (found - np.array([known[protocol, DEFAULT, path.stem] for path in paths]))
+                errors = away.std(0, ddof=1) / np.sqrt(len(away))
+                for metric, place in (("roc", 0), ("ap", 1)):
+                    row |= {f"{kind} {metric}": float(found[:, place].mean())}
+                    row |= {f"{kind} {metric} change": float(away[:, place].mean())}
+                    row |= {f"{kind} {metric} se": float(errors[place])}
             yield row
+
+
+def main() -> None:
+    from tqdm import tqdm
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
+    parser.add_argument(
+        "--jobs", type=int, default=0, help="worker processes of one thread each (default: in this one)"
+    )
+    arguments = parser.parse_args()
+    chosen = sets()
+    paths = [path for kind in chosen.values() for path in kind]
+    fits = [Fit(protocol, change, path) for path in paths for protocol in PROTOCOLS for change in CHANGES[protocol]]
+    known = Known(CELLS)
+    with tqdm(total=sum(not known.knows(fit) for fit in fits), unit="fit") as bar:
+        measure_unknown(fits, run, known, bar, processes=arguments.jobs)
+    save("ablation", list(table(Known(CELLS).quality, chosen)))
 
 
 if __name__ == "__main__":

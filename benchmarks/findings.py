@@ -40,7 +40,8 @@ def cells() -> None:
         wrong = dirty.to_numpy() != clean.to_numpy()
         judged = wrong.mean(0) <= 0.5
         codes = np.stack([pd.factorize(dirty[column])[0] for column in dirty], axis=1)
-        rarity = np.stack([1 / np.bincount(code)[code] for code in codes.T], axis=1)
+        repeats = np.array([code.max() + 1 < len(code) for code in codes.T])  # a value that none repeats is not rare
+        rarity = np.stack([1 / np.bincount(code)[code] for code in codes.T], axis=1) * repeats
         forest = -IsolationForest(random_state=0).fit(codes).score_samples(codes)
         ways = {
             "findings.cells": centrality.check(dirty).cells.to_numpy(),

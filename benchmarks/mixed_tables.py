@@ -230,11 +230,14 @@ def peers(learned: np.ndarray, seed: int) -> dict[str, Callable[[np.ndarray], np
     return {name: model.fit(learned).decision_function for name, model in models.items()}
 
 
-def places(model: Chain, rows: Frame, guilty: list[str | None], names: list[str]) -> np.ndarray:
-    """The place of the guilty column of each row among the reasons, from 1 on."""
-    contributions = model.explain(rows)
-    blamed = contributions[np.arange(len(rows)), [names.index(str(name)) for name in guilty]]
-    return np.asarray(1 + (contributions < blamed[:, None]).sum(1))
+def places(model: Chain, rows: Frame, guilty: list[str | None]) -> np.ndarray:
+    """The place of the guilty column of each row among the reasons, from 1 on; behind all, where it was left out."""
+    contributions, names = model.explain(rows), list(map(str, model.representation_.origins()[0]))
+    blamed = [
+        row[names.index(name)] if name in names else np.inf
+        for row, name in zip(contributions, map(str, guilty), strict=True)
+    ]
+    return np.asarray(1 + (contributions < np.array(blamed)[:, None]).sum(1))
 
 
 Line = dict[str, object]
@@ -256,7 +259,6 @@ def measured(name: str, frame: Frame, seed: int) -> tuple[list[Line], list[Line]
     }
     clean = {"FUSE": -model.score_samples(fresh)} | {peer: of(encode(fresh)) for peer, of in others.items()}
     least = float(model.p_values(fresh).min())
-    features = list(map(str, learned.columns))
     by_fault: list[Line] = []
     odd: list[Frame] = []
     for kind, fault in FAULTS.items():
@@ -273,7 +275,7 @@ def measured(name: str, frame: Frame, seed: int) -> tuple[list[Line], list[Line]
         labels = np.repeat([0, 1], [len(fresh), len(rows)])
         for peer, found in scores.items():
             line[peer] = float(roc_auc_score(labels, np.concatenate([clean[peer], found])))
-        at = places(model, rows, guilty, features) if guilty[0] is not None else np.array([np.nan])
+        at = places(model, rows, guilty) if guilty[0] is not None else np.array([np.nan])
         line |= {"first": float((at == 1).mean()), "of three": float((at <= 3).mean())}
         by_fault.append(line if guilty[0] is not None else line | {"first": float("nan"), "of three": float("nan")})
     faulty = pd.concat(odd, ignore_index=True)

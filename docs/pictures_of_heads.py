@@ -1,12 +1,20 @@
-"""Makes the pictures of internals/heads.md: what each head estimates, and what it does not. `make pictures`."""
+"""Makes the pictures of internals/heads.md and method.md: what heads and network do, and do not. `make pictures`."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.network_worth import fitted
+from benchmarks.network_worth import rolled as of_sheet
 
 from centrality import FUSE, datasets, maps, plots
 
@@ -14,35 +22,49 @@ FOLDER = Path(__file__).parent / "pictures"
 TS = (0.0, 0.5, 1.0)
 
 
-class WithoutLevels(FUSE):
-    """FUSE whose regions have the levels that chance gave them."""
-
-    def _completed(self, network, *_):  # type: ignore[no-untyped-def]
-        return network
-
-
-class WithoutMadeRows(FUSE):
-    """FUSE that compares training rows only."""
-
-    def _compares_off_support(self, dissimilarity: object) -> bool:
-        return False
-
-
 def clusters() -> None:
-    """Four equal groups: where the levels of separate groups come from."""
+    """Four equal groups: slopes alone leave to chance which of them is denser; the background knows."""
     mixture = datasets.four_clusters()
     X, fresh = mixture.sample(4000, random_state=0), mixture.sample(2000, random_state=1)
+    models = {
+        "the paper's network alone": FUSE.as_in_paper("synthetic", noise_scale=0.25, calibration="soft"),
+        "with a background": FUSE(),
+    }
     figure = Figure(figsize=(9, 6), dpi=120, layout="constrained")
     panels = figure.subplots(2, 3)
-    for row, (name, kind) in enumerate({"levels left to chance": WithoutLevels, "levels closed": FUSE}.items()):
-        model = kind(random_state=0).fit(X)
+    for row, (name, model) in enumerate(models.items()):
+        model.set_params(random_state=0).fit(X)
         x, y, f = maps.grid(model, X, TS)
         for k, t in enumerate(TS):
             panel, agreed = panels[row, k], spearmanr(model.centrality(fresh, t), mixture.log_density(fresh))[0]
-            panel.contourf(x, y, f[:, :, k], levels=12, cmap=plots._style.COLOUR_MAP)
+            panel.contourf(x, y, f[:, :, k], levels=12, cmap=plots.figures.COLOUR_MAP)
             panel.set(xticks=[], yticks=[], title=f"t = {t:g} (Spearman {agreed:.2f})")
         panels[row, 0].set_ylabel(name)
     _save(figure, "heads_clusters")
+
+
+def rolled() -> None:
+    """A sheet rolled up in three columns: what the network adds to its background, in a slice across the roll."""
+    rng = np.random.default_rng(0)
+    everything = of_sheet(7000, rng)
+    X, fresh, mixed = everything[:5000], everything[5000:6000], everything[6000:]
+    mixed = np.stack([rng.permutation(column) for column in mixed.T], 1)  # each column of another row
+    labels = np.repeat([0, 1], [len(fresh), len(mixed)])
+    ends = np.linspace(-1.7, 1.7, 240)
+    x, z = np.meshgrid(ends, ends)
+    slice_ = np.stack([x.ravel(), np.zeros(x.size), z.ravel()], 1)
+    near = X[np.abs(X[:, 1]) < 0.1]
+    figure = Figure(figsize=(8, 3.9), dpi=120, layout="constrained")
+    panels = figure.subplots(1, 3, width_ratios=(1, 1, 0.02))
+    panels[2].axis("off")
+    for panel, alone in zip(panels, (True, False), strict=False):
+        model = fitted(X, 0, clean=False, whole=not alone).set_params(t=1.0)
+        found = roc_auc_score(labels, -model.score_samples(np.concatenate([fresh, mixed])))
+        panel.contourf(x, z, model.centrality(slice_).reshape(x.shape), levels=12, cmap=plots.figures.COLOUR_MAP)
+        panel.plot(near[:, 0], near[:, 2], ".", ms=2, color="black", alpha=0.6)
+        name = "background alone" if alone else "background and network"
+        panel.set(xticks=[], yticks=[], title=f"{name}: AUC {found:.2f}")
+    _save(figure, "network_adds")
 
 
 def zeros() -> None:
@@ -54,8 +76,9 @@ def zeros() -> None:
     rows[:, 0] = along
     figure = Figure(figsize=(8, 3), dpi=120, layout="constrained")
     for panel, t in zip(figure.subplots(1, 2, sharey=True), (0.0, 0.5), strict=True):
-        for name, kind in {"training rows compared": WithoutMadeRows, "made rows too": FUSE}.items():
-            panel.plot(along, kind(random_state=0).fit(X).centrality(rows, t), label=name)
+        # A function of the user's own is asked of training rows only.
+        for name, metric in {"training rows compared": cdist, "synthetic rows too": "euclidean"}.items():
+            panel.plot(along, FUSE(metric=metric, random_state=0).fit(X).centrality(rows, t), label=name)
         panel.axvspan(0, X[:, 0].max(), color="0.9", lw=0)
         panel.set(title=f"t = {t:g}", xlabel="the first column (data: grey)", ylim=(0, 1))
     panel.legend(frameon=False)
@@ -91,5 +114,6 @@ def _save(figure: Figure, name: str) -> None:
 
 if __name__ == "__main__":
     clusters()
+    rolled()
     zeros()
     narrow()

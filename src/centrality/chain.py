@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -131,9 +132,10 @@ class Chain(CentralityModel):
         """Go on learning from new rows, as `FUSE.partial_fit`; the representation stays as it is."""
         if not hasattr(self, "model_"):
             return self.fit(X)
-        self.model_._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
+        model = copy(self.model_)  # a copy of this chain holds the same one
+        model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
         Z = np.asarray(self.representation_.transform(X))
-        self.model_.partial_fit(Z[~np.isnan(Z).all(1)])
+        self.model_ = model.partial_fit(Z[~np.isnan(Z).all(1)])
         return self
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute

@@ -1,6 +1,6 @@
 """Offer FUSE as a PyOD detector: with PyOD's names, signs (larger is more abnormal) and base class.
 
-This needs PyOD: pip install 'centrality[pyod]'
+This needs PyOD: pip install '.[pyod]' in a clone
 """
 
 import inspect

@@ -1,18 +1,15 @@
 """Score a Spark DataFrame: the same comes back with centrality columns, each partition scored where it lies."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from centrality._internal.checks import optional
-from centrality.bulk.adapter import Adapter
-from centrality.bulk.score import ScoringJob, with_scores
+from centrality.bulk.score import ScoringJob, score_batches
 from centrality.model.interface import CentralityModel
 from centrality.network.calibration import checked_t
-from centrality.tables.columns import ENOUGH_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,18 +38,4 @@ def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float]
     input_fields = [field for field in frame.schema.fields if field.name not in job.names]
     schema = types.StructType([*input_fields, *(types.StructField(name, types.DoubleType()) for name in job.names)])
 
-    return frame.mapInArrow(partial(scored_batches, job), schema)
-
-
-def scored_batches(job: ScoringJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a partition with the job's columns.
-
-    Whether too many cells cannot be read is judged by all rows so far, not by a batch: Spark cuts these small.
-    """
-    adapter: Adapter | None = None
-    for batch in batches:
-        adapter = Adapter(job.model, batch.schema.names) if adapter is None else adapter
-        yield from with_scores(job, adapter, pa.Table.from_batches([batch])).to_batches()
-        adapter.require_readable(after=ENOUGH_ROWS)
-    if adapter is not None:
-        adapter.report()
+    return frame.mapInArrow(partial(score_batches, job), schema)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from centrality import FUSE, load
 from centrality.analysis.severity import CAP, Tail, in_words, severity
+from tests.present import present
 
 M = 999
 
@@ -47,7 +48,7 @@ def test_an_odder_row_is_never_less_severe_however_few_calibration_rows_there_ar
 
 
 def test_a_tail_begins_with_all_of_the_rows_it_was_fitted_to():
-    tail = Tail.of(ordinary())
+    tail = present(Tail.of(ordinary()))
     assert tail.shares(np.array([0.0]))[0] == pytest.approx(1, abs=1e-12)
     assert tail.weights.sum() == pytest.approx(1)
     assert (ordinary() < tail.start).mean() == pytest.approx(tail.beyond)
@@ -65,7 +66,7 @@ def test_a_tail_begins_only_where_a_pareto_law_fits():
     """The lowest 30 of 2,000 scores are exponential; those above lie in two lumps, which no such law describes."""
     rng = np.random.default_rng(0)
     lumps = np.concatenate([rng.normal(0, 0.01, 1940), rng.normal(-5, 0.01, 30)])
-    tail = Tail.of(np.sort(np.concatenate([lumps, -8 - rng.exponential(size=30)])))
+    tail = present(Tail.of(np.sort(np.concatenate([lumps, -8 - rng.exponential(size=30)]))))
     assert tail.beyond <= 30 / 2000
 
 

@@ -61,7 +61,7 @@ def test_model_files_are_as_large_as_the_pages_say(tmp_path):
         sizes[n, p] = (tmp_path / "m.safetensors").stat().st_size / 1e6
     assert sizes[20_000, 30] == pytest.approx(0.3, abs=0.05)
     assert sizes[1_000, 30] == pytest.approx(1.3, abs=0.1)
-    assert sizes[1_000, 1_000] == pytest.approx(7.5, abs=0.3)
+    assert sizes[1_000, 1_000] == pytest.approx(7.5, abs=0.5)
 
 
 def test_tables_in_the_pages_are_those_of_the_committed_results(tables):

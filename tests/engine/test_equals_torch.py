@@ -8,7 +8,8 @@ from scipy.stats import spearmanr
 
 from centrality.engine import engine
 from centrality.fuse.paper import Algorithm1
-from centrality.fuse.trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, Trainer, bias_corrected
+from centrality.fuse.torch_trainer import TorchTrainer
+from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, Trainer, bias_corrected
 from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
 from centrality.network.scaling import Scaling
@@ -83,6 +84,7 @@ def by_name(layout: Layout, learner: Trainer) -> dict[str, list[np.ndarray]]:
             parts = [whole[:, start:stop] for whole in (learner._values, learner._mean, learner._square)]
             start = stop
         else:
+            assert isinstance(learner, TorchTrainer)
             value = learner._module.state_dict()[name]
             parts = [part.detach().cpu().numpy() for part in (value, learner._means[place], learner._squares[place])]
         arrays[name] = [part.reshape(shape).astype(np.float64) for part in parts]

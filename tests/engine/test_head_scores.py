@@ -53,7 +53,7 @@ def test_one_call_gives_the_bits_of_outputs_raw_scores_and_units_one_after_anoth
         for t in (0.0, 0.3, 1.0):
             mixtures = mixing.mixed(calibration.units(raw), t)
             for squeezed, expected in ((False, mixtures), (True, mixing.squeeze(mixtures))):
-                found = scorer.mixtures(rows, scaling, calibration, t, squeezed=squeezed)
+                found = scorer.mixtures(scaling, calibration, t, rows, squeezed=squeezed)
                 np.testing.assert_array_equal(found, expected)
 
 
@@ -61,7 +61,7 @@ def test_every_build_gives_the_same_bits_of_scores():
     found = []
     for build in BUILDS:
         scorer, scaling, calibration, X = case(2, 5, True, SOFT, build)
-        found.append(scorer.mixtures(X, scaling, calibration, 0.3, squeezed=True).view(np.uint64).tolist())
+        found.append(scorer.mixtures(scaling, calibration, 0.3, X, squeezed=True).view(np.uint64).tolist())
         values = np.random.default_rng(0).standard_cauchy(1000) * 10.0 ** np.arange(-5, 5).repeat(100)
         found[-1] += BUILDS[build].squeeze(values).view(np.uint64).tolist()
     assert all(bits == found[0] for bits in found)
@@ -84,4 +84,4 @@ def test_outputs_that_are_no_numbers_are_those_of_a_damaged_model():
         with pytest.raises(InputError, match="its weights are damaged or out of range"):
             ask(scorer, X, scaling, calibration)
     with pytest.raises(InputError, match="its weights are damaged or out of range"):
-        scorer.mixtures(X, scaling, calibration, 0.5, squeezed=True)
+        scorer.mixtures(scaling, calibration, 0.5, X, squeezed=True)

@@ -115,7 +115,7 @@ def settle(tab) -> None:
 def menu(tab, name: str, of: str = "More") -> None:
     """Press a button of one of the two menus: what is saved, and more."""
     tab.locator("summary", has_text="Saved" if of == "Saved" else "⋯").click()
-    tab.locator(".menu[open]").get_by_role("button", name=name).click()
+    tab.locator(".menu[open]").get_by_role("button", name=name).first.click()
     settle(tab)
 
 

@@ -23,7 +23,7 @@ SERVED_STATES = {
     "findings": "#panel=findings",
     "a finding and a row": "#panel=findings&cause=0&row=7",
     "its review": "#panel=review&cause=-2&row=7",
-    "a comparison": "#panel=compare&a=finding%200",
+    "a comparison": "#panel=compare&a=finding%200&row=7",
 }
 # Goes to a state of the page and comes back when the page, which listens for the same, has heard of it.
 FOLLOW = """(link) => new Promise((done) => {
@@ -86,7 +86,7 @@ def test_nor_in_what_only_a_served_page_has(open_page, serve, stories, colours):
     for state, link in SERVED_STATES.items():
         tab.evaluate(FOLLOW, link)
         settle(tab)
-        tab.locator(".verdict").first.wait_for(state="attached")
+        tab.locator(".finding").first.wait_for(state="attached")
         found[state] = tab.evaluate(RUN)
     tab.keyboard.press("v")
     tab.locator(".whole p").wait_for()

@@ -69,6 +69,7 @@ def test_a_view_with_a_name_comes_back_with_its_selection(open_page, tmp_path):
     tab.locator("summary", has_text="Saved").click()
     tab.get_by_label("Name of this view").fill("right side")
     tab.keyboard.press("Enter")
+    tab.keyboard.press("Escape")
     tab.get_by_role("button", name="clear").click()
     settle(tab)
     tab.reload()

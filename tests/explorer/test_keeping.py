@@ -61,6 +61,7 @@ def say(tab, row, key):
 
 def note(tab, text):
     field = tab.get_by_label("A note on this row")
+    tab.locator(".more-to-say").evaluate("(more) => { more.open = true; }")
     field.fill(text)
     field.blur()
 
@@ -212,7 +213,7 @@ def test_a_browser_that_keeps_nothing_is_said_loudly(open_page, tmp_path):
     address = exported(view(), tmp_path)
     tab = open_page(address, ready=False)
     tab.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")
-    tab.goto(f"{address}#panel=review")
+    tab.goto(f"{address}#panel=review&row=0")
     tab.reload()
     tab.locator(".facts").wait_for()
     tab.keyboard.press("o")

@@ -5,8 +5,10 @@ import http.client
 import io
 import json
 import re
+import shutil
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +16,17 @@ import pytest
 from PIL import Image
 from pyarrow.csv import write_csv
 
-from centrality import FUSE, Chain
+from centrality import FUSE, Chain, tables
 from centrality._internal.checks import InputError
 from centrality.apps.cli import main
-from centrality.apps.explorer.content import FULL_SIDE, items_of
+from centrality.apps.explorer.content import FULL_SIDE, items_of, row_keys, with_folders
+from centrality.apps.explorer.marks import MarksFile, read
 from centrality.apps.explorer.payload import pack, readable_picture
 from centrality.apps.explorer.questions import answered, typical_with, whole_texts, words
 from centrality.apps.explorer.server import Explorer
 from centrality.apps.explorer.view import view_of
 from centrality.findings import check
-from centrality.representations import Table
+from centrality.representations import Images, Table
 from centrality.representations.base import Representation
 from tests.conftest import quick
 from tests.explorer.pages import grid, stored_units, unpacked
@@ -45,10 +48,13 @@ class Counted(Representation):
 
     def transform(self, X):
         kinds = ("cat", "dog", "sun", "gun")
-        return np.array([[text.split().count(word) for word in kinds] for text in X], dtype=np.float32)
+        return np.array([[str(text).split().count(word) for word in kinds] for text in X], dtype=np.float32)
 
     def shown(self, X):
         return X
+
+    def describe(self):
+        return {"text": "counted words"}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +85,7 @@ def test_of_a_typical_row_nothing_need_be_changed(view):
 def test_columns_that_the_model_does_not_read_are_not_changed(view):
     assert view.live.columns == ("length", "width", "height")
     header, _ = unpacked(pack(view, pictures=False, reasons=False))
-    assert (header["typical_with"], header["words"], header["findings"]) == (True, False, "ask")
+    assert (header["typical_with"], header["words"], header["findings"]) == (True, [], "ask")
     exported, _ = unpacked(pack(view, pictures=True, reasons=True))
     assert not {"typical_with", "words", "whole"} & set(exported)  # nobody would answer
 
@@ -109,6 +115,21 @@ def test_of_pictures_and_texts_no_cells_are_told(texts):
     assert pictures.live is None  # what is shown is not what the model reads
 
 
+class Undescribed(Counted):
+    """A representation of the user's own that breaks where rows are checked."""
+
+    def describe(self):
+        raise RuntimeError("no words")
+
+
+def test_a_check_that_breaks_does_not_cost_the_reader_the_page(texts, caplog):
+    _, rows = texts
+    view = view_of(Chain(Undescribed(), FUSE(random_state=0, max_steps=20)).fit(rows), rows, on="pca")
+    header, _ = unpacked(pack(view, pictures=True, reasons=True))
+    assert header["findings"]["verdict"].startswith("These rows were not checked")
+    assert "no words" in caplog.text
+
+
 def test_findings_are_pythons_to_the_digit_wherever_they_are_asked_for(mixed, view):
     model, table = mixed
     wanted = json.loads(json.dumps(check(table, model=model).as_dict()))
@@ -120,7 +141,7 @@ def test_findings_are_pythons_to_the_digit_wherever_they_are_asked_for(mixed, vi
 def test_the_words_without_which_a_text_would_be_more_typical_are_guilty(texts):
     chain, rows = texts
     view = view_of(chain, rows, on="pca")
-    answer = words(view, 5)
+    answer = words(view, 5, "item")
     found = answer["words"]
     assert list(answer["typical"]) in chain.fitted_.units(chain.fitted_.typical).tolist()
     whole, without = (
@@ -130,8 +151,25 @@ def test_the_words_without_which_a_text_would_be_more_typical_are_guilty(texts):
     assert "".join(word["text"] for word in found) == rows[5]
     guilty = [word["text"].strip() for word in found if word["global"] + word["local"] < 0]
     assert guilty.count("gun") == 4
-    assert words(grid(), 5)["words"] == []  # these rows are no texts
+    assert words(grid(), 5, "item")["words"] == []  # these rows are no texts
     assert unpacked(pack(view, pictures=False, reasons=False))[0]["words"]
+
+
+def test_words_of_a_text_beside_other_columns_are_judged_as_well():
+    rng = np.random.default_rng(0)
+    said = [" ".join(rng.choice(["sea", "ship", "sail", "shore"], 5)) for _ in range(120)]
+    said[7] = "sea ship &lt;b&gt; sail"
+    table = pa.table({"size": rng.normal(size=120), "said": [f"{text} {k}" for k, text in enumerate(said)]})
+    model = Chain(Table(), quick(max_steps=60)).fit(table)
+    view = view_of(model, table, on="pca")
+    assert unpacked(pack(view, pictures=False, reasons=False))[0]["words"] == ["said"]
+    answer = words(view, 7, "said")["words"]
+    assert min(answer, key=lambda word: word["global"] + word["local"])["text"] == "&lt;b&gt; "
+    without = table.slice(7, 1).set_column(1, "said", pa.array(["sea ship sail 7"]))
+    fall = model.fitted_.units(model.representation_.transform(table.slice(7, 1))) - model.fitted_.units(
+        model.representation_.transform(without)
+    )
+    assert [answer[2]["global"], answer[2]["local"]] == pytest.approx(fall[0], abs=1e-6)
 
 
 def test_texts_and_pictures_come_in_full_when_asked_for(texts):
@@ -214,3 +252,37 @@ def test_the_command_puts_another_model_beside(mixed, tmp_path, capsys):
     assert unpacked(base64.b64decode(data))[0]["against"]["name"] == "second"
     assert main([*command, files[2]]) == 2  # never over what is read
     assert "would be overwritten" in capsys.readouterr().err
+
+
+def test_marks_beside_the_data_are_found_by_row_keys_with_a_model_and_without(mixed, tmp_path):
+    model, table = mixed
+    write_csv(table, tmp_path / "t.csv")
+    model.save(tmp_path / "m.safetensors")
+    key = row_keys(tables.read(tmp_path / "t.csv"))[7]
+    MarksFile(tmp_path / "t.marks.csv").take({"key": key, "row": 0, "mark": "outlier"})
+    data, saved, page = (str(tmp_path / name) for name in ("t.csv", "m.safetensors", "page.html"))
+    for command in ([saved, data], [data, "--save", str(tmp_path / "fresh.safetensors")]):
+        assert main(["explore", *command, "--map", "pca", "--export", page]) == 0
+        text = Path(page).read_text()
+        header, parts = unpacked(base64.b64decode(re.search(r'id="centrality-data">([^<]+)', text).group(1)))
+        ends, keys = (parts["get"](header["keys"][part]) for part in ("ends", "text"))
+        assert bytes(keys[ends[6] : ends[7]]).decode() == key
+        assert [mark["key"] for mark in read(page)] == [key]
+
+
+def test_the_folder_that_a_picture_lies_in_is_a_column(tmp_path):
+    for folder in ("bird", "cat"):
+        (tmp_path / folder).mkdir()
+        for k in range(12):
+            grey = np.random.default_rng(k).integers(0, 255, (6, 6)).astype(np.uint8)
+            Image.fromarray(grey).save(tmp_path / folder / f"{k}.png")
+    table = tables.read(tmp_path)
+    model = Chain(Images("gradients"), quick(max_steps=20)).fit(table["path"].to_pylist())
+    view = view_of(model, table, on="pca")
+    (column,) = (one for one in view.columns if one.name == "folder")
+    assert column.levels == ("bird", "cat")
+    assert np.bincount(column.values).tolist() == [0, 12, 12]
+    assert with_folders(table.slice(0, 5), "path").column_names == ["path"]  # all in one: it says nothing
+    shutil.copytree(tmp_path, tmp_path.with_name("moved"))
+    moved = view_of(model, tables.read(tmp_path.with_name("moved")), on="pca")
+    assert list(moved.keys) == list(view.keys)  # marks find their pictures again

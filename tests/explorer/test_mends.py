@@ -214,6 +214,7 @@ def test_the_card_of_a_chosen_row_covers_nothing_of_the_map_on_a_phone_neither(o
     for viewport in ({"width": 400, "height": 860}, {"width": 1200, "height": 500}):
         tab = open_page(address, viewport=viewport)
         for x, y in ((-1, -1), (0, 1), (1, 0), (1, -1)):
+            tab.locator("canvas.points").scroll_into_view_if_needed()
             tab.mouse.click(*on_page(tab, x, y))
             settle(tab)
             card, stage = (tab.locator(part).bounding_box() for part in (".detail", ".stage"))

@@ -50,7 +50,7 @@ def test_a_lasso_of_922_rows_is_marked_by_one_key_and_taken_back_by_one_click(ta
     assert found(tab, "missing:mark") == "278"
     bulk.get_by_role("button", name="undo").click()
     settle(tab)
-    assert tab.locator(".histogram .said").inner_text().startswith("1,200 rows")  # the filter follows what is said
+    assert tab.locator(".bar .rows").inner_text().startswith("1,200 rows")  # the filter follows what is said
 
 
 def test_enter_ends_a_search_so_that_the_next_key_marks_what_it_found(open_page, view, tmp_path):
@@ -78,7 +78,7 @@ def test_what_a_filter_leaves_is_tagged_and_rows_are_coloured_and_sorted_by_it(o
     tab.get_by_role("button", name="show all").click()
     tab.locator("table.rows").get_by_role("button", name="tags").click()
     settle(tab)
-    shown = tab.locator("table.rows tbody tr").evaluate_all("rows => rows.map((row) => row.cells[3].textContent)")
+    shown = tab.locator("table.rows tbody tr").evaluate_all("rows => rows.map((row) => row.cells[2].textContent)")
     assert set(shown) == {"typo"}
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 def test_the_cells_that_would_make_a_row_typical_are_told_in_a_line(open_page, serve, stories):
     answer = typical_with(stories, 7, stories.t)
-    assert answer["columns"] == ["width"]
+    assert answer["columns"][0] == "width"
     like = stories.columns[2].values[answer["like"]]
     for panel in ("review", "ranking"):
         tab = open_page(serve(stories) + f"#row=7&panel={panel}")
@@ -43,7 +43,7 @@ def test_a_cut_text_and_a_small_picture_are_shown_in_full(open_page, serve, stor
     tab.wait_for_function("(n) => document.querySelector('.whole p')?.textContent.length === n", arg=len(whole))
     tab.keyboard.press("Escape")
     tab.locator("dialog.full").wait_for(state="detached")
-    assert tab.locator(".facts").is_visible()  # the key closed the dialog and nothing else
+    assert tab.locator(".detail").is_visible()  # the key closed the dialog and nothing else
     photo = np.zeros((9, 40, 500), dtype=np.uint8)
     view = grid(items=items_of(photo, 9))
     tab = open_page(serve(view))
@@ -61,9 +61,9 @@ def test_a_cut_text_and_a_small_picture_are_shown_in_full(open_page, serve, stor
 
 def test_words_that_make_a_text_odd_are_painted_in_the_queue(open_page, serve):
     class Told:
-        columns, has_words = (), True
+        columns, texts = (), ("item",)
 
-        def words(self, row):
+        def words(self, row, column):
             words = {"so ": (0.1, 0.1), "odd ": (-1.0, 0.0), "rare": (0.0, -1.0)}
             told = [{"text": word, "global": added[0], "local": added[1]} for word, added in words.items()]
             return {"words": told, "typical": (0.5, 0.5)}

@@ -63,7 +63,7 @@ def test_questions_are_answered_and_what_is_wrong_is_said(mixed):
     model, table = mixed
     widget, sent = model.explore(table, on="pca"), []
     widget.send = lambda content, buffers=None: sent.append(content)
-    questions = [("typical", 0.5), ("typical", 7), ("findings", None), ("texts", None), ("words", None)]
+    questions = [("typical", 0.5), ("typical", 7), ("findings", None), ("texts", None), ("words", "name")]
     for number, (ask, given) in enumerate(questions):
         widget._handle_custom_msg({"question": number, "ask": ask, "row": 7, "given": given}, [])  # noqa: SLF001
     assert [one["question"] for one in sent] == [0, 1, 2, 3, 4]

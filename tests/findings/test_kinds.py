@@ -223,6 +223,6 @@ def test_a_new_category_and_a_column_that_is_gone_are_changes():
     new = orders(1).drop(columns="sent")
     new.loc[PLANTED, "wood"] = "Esche"
     sheet = sheet_of(new)
-    sheet = Sheet(sheet.data, sheet.items, sheet.model, None, 0, True, old.data)
+    sheet = Sheet(sheet.data, sheet.items, sheet.model, None, 0, against=old.data)
     found = {finding.sentence: finding.rows.tolist() for finding in changes.find(sheet)}
     assert found == {"sent is gone": [], "wood has 1 new value: Esche": PLANTED.tolist()}

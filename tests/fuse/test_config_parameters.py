@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from centrality._internal.checks import InputError
 from tests.conftest import quick
 from tests.fuse.cases import config_of
 
@@ -29,12 +30,20 @@ from tests.fuse.cases import config_of
         ({"contamination": "some"}, "contamination must be 'auto' or a share .* got 'some'"),
         ({"calibration": "hard"}, "calibration must be one of soft, clip, got 'hard'"),
         ({"metric": "l3"}, "metric must be one of euclidean, manhattan, cosine.* got 'l3'"),
+        ({"t": [0, 1]}, r"t must be one number here, got \[0, 1\]"),
+        ({"scaling": "log"}, "scaling must be one of auto, standard, none, got 'log'"),
+        ({"ensemble": 0}, "ensemble must be a whole number of at least 1, got 0"),
+        ({"holdout": 2}, "holdout must be a share above 0 and below 1, got 2"),
+        ({"given": [7]}, "positions from 0 to 1, got 7"),
+        ({"random_state": -1}, "random_state must be None, a whole number"),
         ({"t": 2}, r"t must lie between 0 \(global\) and 1 \(local\).* got 2"),
         ({"device": "abacus"}, "device must be auto, cpu, cuda, cuda:<number> or mps, got 'abacus'"),
     ],
 )
-def test_a_setting_out_of_range_says_what_was_wanted_and_what_came(blob, changes, message):
-    with pytest.raises(ValueError, match=message):
+def test_a_setting_out_of_range_says_what_was_wanted_and_what_came_before_the_work(blob, monkeypatch, changes, message):
+    monkeypatch.setattr("centrality.fuse.train.make_trainer", lambda *_, **__: pytest.fail("it trains"))
+    monkeypatch.setattr("centrality.network.scaling.Scaling.fit", lambda *_: pytest.fail("it begins to work"))
+    with pytest.raises(InputError, match=message):
         quick(**changes).fit(blob)
 
 

@@ -1,8 +1,12 @@
 """Whole batches of our schedule; the schemes themselves are held to the paper in tests/reference."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from centrality.fuse import paper
 from centrality.fuse.paper import SCHEMES, Partition, Scheme
 
 
@@ -49,3 +53,14 @@ def test_of_a_matching_that_whole_batches_do_not_fill_the_rest_is_left():
         assert batches.shape == (2, 8)
         np.testing.assert_array_equal(batches[:, :4].ravel(), partition.first[:8])
         np.testing.assert_array_equal(batches[:, 4:].ravel(), np.roll(partition.second, -shift)[:8])
+
+
+def test_the_page_of_algorithm_1_holds_nothing_of_ours():
+    """No background, no rows left out, no synthetic rows, no context: none of these is named in it, or imported."""
+    page = Path(paper.__file__).read_text(encoding="utf-8")
+    modules = {str(node.module) for node in ast.walk(ast.parse(page)) if isinstance(node, ast.ImportFrom)}
+    ours = {module.removeprefix("centrality.") for module in modules if module.startswith("centrality.")}
+    assert ours == {"_internal.checks", "fuse.comparisons", "fuse.data", "fuse.train"}
+    for word in ("background", "fold", "synthetic", "context", "calibrat", "held_out", "FitConfig"):
+        assert word not in page.lower(), word
+    assert len(page.splitlines()) < 200

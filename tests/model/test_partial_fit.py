@@ -111,3 +111,12 @@ def test_who_loses_the_calibration_rows_is_told(blob, tmp_path):
     with pytest.warns(UserWarning, match=r"p-values and detect need calibrate\(C\) with fresh rows now"):
         model.partial_fit(blob[:3])
     assert model.fitted_.inliers is None
+
+
+def test_a_few_new_rows_do_not_take_p_values_away():
+    rng = np.random.default_rng(0)
+    model = FUSE(random_state=0, max_steps=30).fit(rng.normal(size=(800, 3)))
+    for rows in (1, 2, 5):
+        model.partial_fit(rng.normal(size=(rows, 3)))
+        assert model.p_values([[0.0, 0.0, 0.0]])[0] > 0.5
+    assert len(present(model.fitted_.inliers).units) == 808

@@ -313,3 +313,23 @@ def test_fifty_marks_give_detect_the_power_back_that_outliers_among_the_training
     assert power["dirty"].mean() < power["marked"].mean()
     assert power["marked"].mean() >= 0.8 * power["clean"].mean()
     assert false["marked"].mean() <= 0.1 + 2 * false["marked"].std(ddof=1) / np.sqrt(2)
+
+
+def test_with_marks_of_outliers_alone_what_most_rows_have_is_not_to_blame():
+    """Thirty misspelt countries, ten of them marked: the right spelling and common amounts gain, not lose."""
+    rng = np.random.default_rng(1)
+    land = rng.choice(["Deutschland", "Frankreich", "Italien"], 1500, p=[0.7, 0.2, 0.1]).astype(object)
+    wrong = rng.choice(1500, 30, replace=False)
+    land[wrong] = ["Deutchland", "Frankrich", "Itallien", "Germani", "Italjen"] * 6
+    frame = pd.DataFrame({"land": land, "amount": rng.lognormal(3, 0.5, 1500)})
+    model = Chain(Table(), FUSE(random_state=0, max_steps=100)).fit(frame)
+    marks: list[str | None] = [None] * 1500
+    for row in wrong[:10]:
+        marks[row] = "outlier"
+    refined = model.learn_marks(frame, marks)
+    reader = refined._reader()
+    by_land, by_amount = reader.by_feature(refined.fitted_.refinement_by_column(reader.vectors(frame))).T
+    assert by_land[land == "Deutschland"].mean() > by_land[wrong].mean() + 0.5
+    low, high = frame["amount"].quantile([0.25, 0.75])
+    common = frame["amount"].between(low, high)
+    assert by_amount[common].mean() >= by_amount[~common].mean()

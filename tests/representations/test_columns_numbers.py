@@ -120,7 +120,8 @@ def test_a_mark_that_never_stood_between_thousands_leaves_two_readings_and_is_no
     table = Table(unreadable=1).fit(de)
     found, issues = table.examined(pa.table({"x": ["50.629", "50.62", "1.234,5", "50,629", "1.234.567"], "y": [1] * 5}))
     assert issues.cells == {"x": {TWO_NUMBERS: 1}}
-    assert found[0, 0] == table._encoders["x"].far
+    encoder: Any = table._encoders["x"]
+    assert found[0, 0] == encoder.far
     exact = table.transform(pa.table({"x": [50.62, 1234.5, 50.629, 1234567.0], "y": [1] * 4}))
     np.testing.assert_array_equal(found[1:], exact)
 

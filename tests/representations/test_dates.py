@@ -2,6 +2,7 @@
 
 import datetime
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 from centrality.representations import Table
 from centrality.representations._date_texts import TIMES, learn_format, parsed, read_texts
-from centrality.representations.dates import Dates
+from centrality.representations.dates import Dates, read_dates
 from centrality.tables.columns import NO_DATE, CellIssues, DataNote
 
 DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=int(d)) for d in np.arange(200) * 7 % 365]
@@ -189,5 +190,21 @@ def test_a_placeholder_of_9999_does_not_blind_its_column(stored):
 
 def test_dates_of_two_periods_are_all_within_reach():
     days = pd.Series(pd.date_range("2024-01-01", periods=500).append(pd.date_range("2200-01-01", periods=500)))
-    encoder = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
+    encoder: Any = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
     assert encoder.deviations[0] == pytest.approx(days.dt.year.std(ddof=0))
+
+
+@pytest.mark.parametrize("format", ["{y}Q{q}", "{y}-Q{q}", "Q{q} {y}"])
+def test_a_quarter_is_its_first_day_and_shown_as_a_quarter(format):
+    written = [format.format(y=2015 + k // 4 % 8, q=1 + k % 4) for k in range(200)]
+    rows = pa.table({"quarter": written, "x": np.arange(200) % 7})
+    table = Table().fit(rows)
+    encoder: Any = table._encoders["quarter"]
+    moments, _ = read_dates(rows["quarter"], encoder.format, encoder.zone)
+    assert moments[1].astype("M8[D]") == np.datetime64("2015-04-01")
+    assert [table.typical(row)[0] for row in table.transform(rows)[:4]] == written[:4]
+
+
+@pytest.mark.parametrize("format", ["%d. %B %Y", "%a, %d %b %Y"])
+def test_days_with_a_point_or_their_name_are_dates(format):
+    assert learn_format(pa.chunked_array([[f"{day:{format}}" for day in DAYS]])) == (format, "")

@@ -237,3 +237,19 @@ def test_images_that_cannot_be_read_are_skipped_if_wanted_and_counted(photos, da
 def test_a_wrong_word_for_images_that_cannot_be_read_is_refused():
     with pytest.raises(InputError, match="corrupt must be one of refuse, skip"):
         copies(np.ones((30, 2)), corrupt="leave")
+
+
+def test_moments_beyond_all_calendars_are_compared_and_shown():
+    """Milliseconds that were stored as seconds, of the year 55,969."""
+    rng = np.random.default_rng(0)
+    when = pa.array(1_700_000_000_000 + np.append(np.arange(100), 500) * 10**9, pa.timestamp("s"))
+    X = rng.normal(size=(101, 2))
+    X[100] = X[3]
+    (group,) = copies(pa.table({"when": when, "a": X[:, 0], "b": X[:, 1]}))
+    assert (group.kind, group.rows) == ("one column", (3, 100))
+    assert [str(value)[:2] for value in group.differs["when"]] == ["55", "71"]
+
+
+def test_one_text_is_no_list_of_texts():
+    with pytest.raises(InputError, match="Several items were wanted, for example a list, got one str"):
+        copies("abc")

@@ -6,6 +6,7 @@ import pytest
 from centrality import Timeline
 from centrality._internal.checks import InputError
 from centrality.series import Stream
+from tests.present import present
 
 
 def season(count: int, first: int = 0) -> np.ndarray:
@@ -38,9 +39,8 @@ def test_an_odd_moment_is_told_with_its_channel(model):
     stream = Stream(model)
     for row in season(400, first=5000):
         usual = stream.push(dict(zip(model.channels_, row, strict=True)))
-    odd = stream.push([float(row[0]), 6.0])
-    assert odd is not None
-    assert usual is not None
+    odd = present(stream.push([float(row[0]), 6.0]))
+    usual = present(usual)
     assert odd.centrality < usual.centrality
     assert odd.p_value <= usual.p_value
     assert odd.channels[0][0] == "x1"

@@ -187,3 +187,23 @@ def test_the_first_row_names_the_columns_unless_one_below_is_the_first_of_the_ta
 def test_several_columns_without_a_name_are_called_by_their_places(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,,\n1,2,,\n3,4,,\n")
     assert tables.read(tmp_path / "t.csv").column_names == ["a", "b", "column 3", "column 4"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["950", "1.234", "12.345", "7"] * 9, pa.string()),  # whole numbers with points between thousands
+        (["9.5", "1.234", "12.345", "7"] * 9, pa.float64()),
+        (["1.234", "0.345", "12.345", "7"] * 9, pa.float64()),  # no group begins with a zero
+        (["1.234", "12.345"] * 9, pa.float64()),
+        (["950.000", "1.234"] * 9, pa.float64()),  # no number without a point
+        (["12E5", "3E1"] * 9, pa.string()),
+        (["1.2E5", "3e+1"] * 9, pa.float64()),
+    ],
+)
+def test_numbers_that_arrow_would_take_for_fractions_stay_text(tmp_path, values, kind):
+    (tmp_path / "t.csv").write_text("n,a\n" + "".join(f"1,{value}\n" for value in values))
+    table = tables.read(tmp_path / "t.csv")
+    assert table.schema.types == [pa.int64(), kind]
+    if kind == pa.string():
+        assert table["a"].to_pylist() == values

@@ -257,3 +257,9 @@ def test_limits_and_ranges_are_levels_of_an_order(levels):
 )
 def test_codes_and_limits_among_measured_numbers_have_no_order(texts):
     assert ordered_levels(pa.array(texts)) == []
+
+
+def test_what_a_measurement_may_be_off_is_left_out_and_said():
+    writing, doubt = learn_writing(pa.array([f"{k}.5 ± 0.3 kg" for k in range(30)]))
+    assert doubt == "what stands behind ± is left out"
+    assert present(writing).read(pa.array(["7.5 ± 0.1 kg", "7.5 +/- 2", "7.5"]))[0].tolist() == [7.5, 7.5, 7.5]

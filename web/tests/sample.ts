@@ -29,7 +29,7 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     given: [],
     mayBeGiven: [],
     typicalWith: false,
-    words: false,
+    words: [],
     whole: false,
     later: false,
     jobs: false,

@@ -14,7 +14,7 @@ being many: while rows do not change, the chance of even one alarm over all wind
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from centrality.analysis.drift_columns import (
     MANY,
     TAIL,
     ColumnDrift,
+    Constant,
+    ConstantDrift,
     Names,
     PairDrift,
     TrainingColumns,
@@ -78,7 +80,7 @@ class HeadDrift:
         return f"rows are {way} central ({self.name}, effect {self.effect:+.2f})"
 
 
-Change = HeadDrift | ColumnDrift | PairDrift
+Change = HeadDrift | ColumnDrift | PairDrift | ConstantDrift
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class Drift:
     local_head: HeadDrift
     columns: tuple[ColumnDrift, ...] = ()  # none where only scores were compared
     pairs: tuple[PairDrift, ...] = ()  # none where columns are many
+    constants: tuple[ConstantDrift, ...] = ()  # columns that had one value in all training rows
 
     @property
     def p_value(self) -> float:
@@ -127,7 +130,7 @@ class Drift:
     def _adjusted(self) -> list[tuple[float, Change]]:
         """Return each test's p-value, adjusted over all of them."""
         heads = (self.global_head, self.local_head)
-        kinds: list[Sequence[Change]] = [tests for tests in (heads, self.columns, self.pairs) if tests]
+        kinds: list[Sequence[Change]] = [tests for tests in (heads, self.columns, self.pairs, self.constants) if tests]
         return [
             (min(1.0, len(kinds) * p), test)
             for tests in kinds
@@ -139,7 +142,7 @@ class Drift:
         words: dict[str, str] = {}
         for change in self.changes():
             if not isinstance(change, HeadDrift):
-                name = change.name if isinstance(change, ColumnDrift) else " and ".join(change.names)
+                name = " and ".join(change.names) if isinstance(change, PairDrift) else change.name
                 words.setdefault(name, str(change))
         more = f", and {len(words) - NAMED} more" if len(words) > NAMED else ""
         return ", ".join(list(words.values())[:NAMED]) + more
@@ -193,21 +196,29 @@ class TrainingScores(FrozenArrays):
         columns = columns if rows is None else TrainingColumns.of(rows)
         return cls(column_quantiles(heads, levels).T, len(heads), columns)
 
-    def compare(self, heads: Matrix, rows: CheckedRows | None = None, names: Names | None = None) -> Drift:
+    def compare(
+        self,
+        heads: Matrix,
+        rows: CheckedRows | None = None,
+        names: Names | None = None,
+        constants: Sequence[Constant] = (),
+    ) -> Drift:
         """Compare new rows, (m, p), with the training rows, by their heads alone, (m, 2), unless rows are given.
 
-        Rows without a score are left out.
+        Rows without a score are left out. `constants` are columns that the rows (m, p) do not have.
         """
         scored = np.flatnonzero(~np.isnan(heads).any(1))
         if len(scored) < 2:
             raise InputError(f"Drift needs at least 2 new rows, got {len(scored)}.")
         global_head = self._head("global", self.quantiles[0], heads[scored, 0])
         local_head = self._head("local", self.quantiles[1], heads[scored, 1])
+        unchanging = tuple(replace(column, changed=column.changed[scored]).compare(self.rows) for column in constants)
         if rows is None or self.columns is None:
-            return Drift(len(scored), global_head, local_head)
+            return Drift(len(scored), global_head, local_head, (), (), unchanging)
         names = Names.numbered(rows.shape[1]) if names is None else names
         rows = rows if len(scored) == len(heads) else rows[scored]
-        return Drift(len(scored), global_head, local_head, *self.columns.compare(rows, names))
+        columns, pairs = self.columns.compare(rows, names)
+        return Drift(len(scored), global_head, local_head, columns, pairs, unchanging)
 
     def warn_of_odd(self, heads: Matrix) -> None:  # (m, 2)
         """Warn if a larger share of these calibration rows is odd than of the training rows, beyond chance."""
@@ -292,6 +303,7 @@ class DriftReport:
     windows: list[Window]
     reference_rows: int
     reference: str = "training rows"  # what the new rows were compared with
+    threshold: str = ""  # whether the model's threshold still holds, in words
 
     @property
     def changed(self) -> bool:
@@ -304,6 +316,8 @@ class DriftReport:
             f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their {by}.",
             f"All rows:  {verdict(self.whole)}",
         ]
+        if self.threshold:
+            lines.append(f"Threshold: {self.threshold}")
         if self.windows:
             changed = [window for window in self.windows if window.changed]
             size = max(window.last - window.first + 1 for window in self.windows)
@@ -329,6 +343,8 @@ def compare_windows(
     *,
     rows: CheckedRows | None = None,
     names: Names | None = None,
+    constants: Sequence[Constant] = (),
+    threshold: str = "",
 ) -> DriftReport:
     """Compare new rows, by their heads (m, 2) and their columns, with the training rows: all, and window by window.
 
@@ -338,7 +354,9 @@ def compare_windows(
     """
 
     def compare(first: int, end: int) -> Drift:
-        return training.compare(heads[first:end], None if rows is None else rows[first:end], names)
+        part = None if rows is None else rows[first:end]
+        columns = [replace(column, changed=column.changed[first:end]) for column in constants]
+        return training.compare(heads[first:end], part, names, columns)
 
     m = len(heads)
     parts = [] if window is None else [(start, min(start + window, m)) for start in range(0, m, window)]
@@ -347,7 +365,29 @@ def compare_windows(
     drifts = [compare(first, end) for first, end in parts]
     adjusted = holm([drift.p_value for drift in drifts])
     windows = [Window(first, end - 1, drift, p) for (first, end), drift, p in zip(parts, drifts, adjusted, strict=True)]
-    return DriftReport(compare(0, m), windows, training.rows, reference)
+    return DriftReport(compare(0, m), windows, training.rows, reference, threshold)
+
+
+def threshold_in_words(threshold: float, new: Matrix, calibration: Matrix) -> str:
+    """Say whether a threshold calls about as many of the new scores outliers as of the calibration rows'.
+
+    >>> calibration = np.linspace(0, 1, 1000)
+    >>> threshold_in_words(0.1, calibration[::2], calibration)
+    'it still holds: 10.0% of the new rows are called outliers, 10.0% of the calibration rows.'
+    >>> threshold_in_words(0.1, calibration[:300], calibration)
+    'it no longer holds: 33.3% of the new rows are called outliers, 10.0% of the calibration rows (p < 0.001).'
+    """
+    new = new[~np.isnan(new)]
+    called = int((new < threshold).sum())
+    expected = int((calibration < threshold).sum())
+    m, n = len(new), len(calibration)
+    if not m or not n:
+        return ""
+    more = more_beyond(called, m, expected, n)
+    fewer = more_beyond(m - called, m, n - expected, n)
+    p = min(1.0, 2 * min(more, fewer))
+    shares = f"{called / m:.1%} of the new rows are called outliers, {expected / n:.1%} of the calibration rows"
+    return f"it no longer holds: {shares} (p {small(p)})." if p <= ALPHA else f"it still holds: {shares}."
 
 
 def verdict(drift: Drift) -> str:

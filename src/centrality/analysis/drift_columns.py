@@ -87,6 +87,43 @@ class PairDrift:
 
 
 @dataclass(frozen=True)
+class Constant:
+    """A column that had one value in all training rows, so that nothing else is known of it."""
+
+    name: str
+    value: str  # in words
+    changed: NDArray[np.bool_]  # (m,) which of the new rows have another one
+
+    def compare(self, training_rows: int) -> "ConstantDrift":
+        """Test whether the value has changed in more of the new rows than chance can explain."""
+        m = len(self.changed)
+        count = int(self.changed.sum())
+        return ConstantDrift(self.name, self.value, count / m, more_beyond(count, m, 0, training_rows))
+
+
+@dataclass(frozen=True)
+class ConstantDrift:
+    """The share of new rows in which a column no longer has the one value that all training rows had.
+
+    >>> from centrality.analysis.drift_columns import ConstantDrift
+    >>> print(ConstantDrift("currency", "'EUR'", share=0.4, p_value=1e-9))
+    currency is no longer always 'EUR' (other in 40% of the rows)
+    """
+
+    name: str
+    value: str
+    share: float
+    p_value: float
+
+    def matters(self, effect: float) -> bool:
+        """Say whether the change is large: in as many rows as matter beyond the ends of other columns."""
+        return self.share >= MANY
+
+    def __str__(self) -> str:
+        return f"{self.name} is no longer always {self.value} (other in {self.share:.0%} of the rows)"
+
+
+@dataclass(frozen=True)
 class Names:
     """The names of the columns of vectors, and which of these have an order (higher and lower)."""
 

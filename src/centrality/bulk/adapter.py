@@ -40,7 +40,8 @@ class Adapter:
         self.reader = reader_of(model)
         reading = self.reader.input_spec()
         self.model, self.fitted = model, model.fitted_
-        self.of_numbers, self.watched = reading.kind == "numbers", reading.watched
+        self.of_numbers = reading.kind == "numbers"
+        self.watched = [name for name in reading.watched if name in names]
         self.columns = list(names) if reading.columns is None else reading.columns
         self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
@@ -75,8 +76,7 @@ class Adapter:
 
     def vectors(self, table: pa.Table) -> CheckedRows:  # (n, p)
         """Return the rows' vectors as the fitted model takes them; a row that could not be represented is all NaN."""
-        watched = [name for name in self.watched if name in table.column_names]
-        table = table.select([*self.columns, *watched])
+        table = table.select([*self.columns, *(name for name in self.watched if name in table.column_names)])
         if not self.of_numbers:
             vectors, unreadable = self.reader.vectors_and_issues(table)
             self.unreadable += unreadable
@@ -121,12 +121,12 @@ class Adapter:
         names = self.columns if self.of_numbers else None
         owner, mixing = self.reader.owner(), self.fitted.mixing
         parts = map_valid_rows(vectors, lambda rows: self.fitted.contributions(rows, owner=owner))
-        own, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
-        found = []
+        units_of_rows, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
+        reasons_by_t = []
         for t in ts:
-            of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
-            found.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
-        return found
+            of_t, scores = mixing.contributions(parts, units_of_rows, origin, t), mixing.centrality(units, t)
+            reasons_by_t.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
+        return reasons_by_t
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:

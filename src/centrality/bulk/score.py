@@ -3,6 +3,7 @@
 import hashlib
 import json
 import tempfile
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,8 +83,8 @@ class ScoringJob:
         mixed = [mixing.mixed(pairs, t) for t in self.ts]
         scores = [mixing.squeeze(each) for each in mixed]
         if self.p_values:
-            known = (self.model.fitted_.inlier_scores(t) for t in self.ts)
-            scores += [p_values(inliers, scored) for inliers, scored in zip(known, mixed, strict=True)]
+            calibration_scores = (self.model.fitted_.inlier_scores(t) for t in self.ts)
+            scores += [p_values(inliers, scored) for inliers, scored in zip(calibration_scores, mixed, strict=True)]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
@@ -152,14 +153,14 @@ def units_and_rows(
     """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
     adapter = Adapter(model, source.schema.names)
     parts: list[NDArray[np.float64]] = []
-    kept: list[NDArray[np.float64]] = []
+    vectors_so_far: list[NDArray[np.float64]] = []
     values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
     for table in adapter.read(source, progress=progress, title="Scoring"):
         vectors = adapter.vectors(table)
         parts.append(adapter.units(vectors, table.num_rows))
         values_left -= vectors.shape[0] * vectors.shape[1]
-        kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
-    return np.concatenate(parts), np.concatenate(kept) if kept else None, adapter.report()
+        vectors_so_far = [*vectors_so_far, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
+    return np.concatenate(parts), np.concatenate(vectors_so_far) if vectors_so_far else None, adapter.report()
 
 
 def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)
@@ -240,7 +241,7 @@ def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: 
 
     rows = 0
     file.write(source.dialect.extended_header(job.names))
-    blocks = source.records(adapter.columns, adapter.types)
+    blocks = source.records([*adapter.columns, *adapter.watched], adapter.types)
     with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress) as bar:
         for table, records in blocks if source.live else read_ahead(blocks):
             first_fault = adapter.first_fault(table) if source.live and job.on_error == "stop" else 0
@@ -300,3 +301,17 @@ def with_scores(job: ScoringJob, adapter: Adapter, table: pa.Table) -> pa.Table:
         kind = pa.string() if values.dtype == object else None
         table = table.append_column(name, pa.array(values, kind, from_pandas=True))  # NaN: this row has no score
     return table
+
+
+def score_batches(job: ScoringJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches that belong together with the job's columns.
+
+    Whether too many cells cannot be read is judged by all rows so far, not by a batch: Spark, for one, cuts them small.
+    """
+    adapter: Adapter | None = None
+    for batch in batches:
+        adapter = Adapter(job.model, batch.schema.names) if adapter is None else adapter
+        yield from with_scores(job, adapter, pa.Table.from_batches([batch])).to_batches()
+        adapter.require_readable(after=ENOUGH_ROWS)
+    if adapter is not None:
+        adapter.report()

@@ -71,16 +71,16 @@ class Engine(Protocol):
         """Pack a network."""
 
     def Background(self, *parts: object) -> object:  # noqa: N802
-        """Hold the background that potentials start from."""
+        """Take the background that potentials start from."""
 
     def Scaling(self, *parts: object) -> object:  # noqa: N802
-        """Hold how columns are scaled."""
+        """Take the scaling of columns."""
 
     def Calibration(self, *parts: object) -> EngineCalibration:  # noqa: N802
-        """Hold how outputs are calibrated; engine/interface.h says by which numbers."""
+        """Take the constants of calibration; engine/interface.h names them."""
 
     def Units(self, low: Doubles, width: Doubles) -> object:  # noqa: N802
-        """Hold where head scores are 0, and what is 1 above that."""
+        """Take the low end of each head, and the width above it that is 1."""
 
     def squeeze(self, values: Doubles) -> Doubles:
         """Map the real line onto (0, 1)."""  # (n,)

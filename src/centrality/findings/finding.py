@@ -17,7 +17,6 @@ SCREEN = 10  # findings printed; people read no more at once
 EXAMPLES = 5  # rows of a finding that are shown
 ALONE = 20  # rows that are odd without a common cause, which are looked at one by one
 MILD = 100.0  # what one in so many ordinary rows has is worth a look, no more
-MOST_SAID = 1_000_000  # beyond, nobody has seen ordinary rows enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +83,6 @@ def how_odd(severity: float) -> str:
     """
     if severity < 2:
         return ""
-    if severity >= MOST_SAID:
-        return f"odder than one in {MOST_SAID:,} ordinary rows"
     return f"as odd as one in {_two_digits(severity):,} ordinary rows"
 
 

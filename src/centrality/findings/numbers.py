@@ -15,6 +15,8 @@ TELLING = 0.05  # the least share of a column's variance that lies between the k
 EXCEPTIONS = 0.002  # of the rows: where more are far from their kind, kinds are no single groups
 FEW_LEVELS = 20  # of a category whose levels predict
 MOST_FEATURES = 400
+COARSE = 0.05  # a step between values, in units of the spread, from which on a column holds few different numbers
+WAYS = 3.0  # in which a number is judged: the largest severity of so many is shared among them
 RIDGE = 3.0  # rows by which a coefficient is drawn to 0: a level of one row says little
 FAVOURITE = 0.3  # the share of the rows from which on one value, such as 0, is a kind of its own
 SKEWED = 0.6  # how much of the inner spread lies above the middle, from which on logs are taken
@@ -64,7 +66,7 @@ class Prediction:
     expected: Floats  # (n,) in units of z
     trust: float  # the share of the variance that is predicted
     alone: Floats  # (n,) one in how many rows is as far from the column's other numbers
-    severity: Floats  # (n,) one in how many rows is as far off, given the others as far as they say something
+    severity: Floats  # (n,) one in how many rows is as far off, alone, given the other columns, or among its kind
 
     @property
     def numbers(self) -> Floats:
@@ -86,6 +88,9 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
         return []
     features, owner = _features(columns, measures)
     products = features.T @ features
+    gaps = np.zeros(features.shape)
+    for place, measure in enumerate(measures, 1):  # the first feature is constant
+        gaps[:, place] = np.isnan(measure.z)
     found = []
     for measure in measures:
         there = ~np.isnan(measure.z)
@@ -93,15 +98,30 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
         others = owner != measure.place
         gram = products[np.ix_(others, others)]
         gram[np.diag_indices_from(gram)] += RIDGE
-        expected = features[:, others] @ np.linalg.solve(gram, features[:, others].T @ y)
+        weights = np.linalg.solve(gram, features[:, others].T @ y)
+        expected = features[:, others] @ weights
         trust = float(np.clip(1 - np.var((y - expected)[there]) / np.var(y[there]), 0.0, 1.0))
-        alone = np.where(there, far_out(np.abs(measure.z)), 1.0)
-        off = np.abs(measure.z - expected)
-        given = np.log(far_out(np.where(off < measure.step, 0.0, off)))
-        severity = np.exp(trust * given + (1 - trust) * np.log(alone))
-        severity = np.fmax(severity, _within_kinds(measure, columns))
-        found.append(Prediction(measure, expected, trust, alone, np.where(there, severity, 1.0)))
+        alone = _on_each_side(measure.z)
+        # A row without a number that matters here is predicted as if it had the usual one.
+        without = gaps[:, others] @ np.abs(weights) > np.std((y - expected)[there])
+        given = np.where(without, 1.0, _on_each_side(np.where(without, np.nan, measure.z - expected), measure.step))
+        kind = _within_kinds(measure, columns)
+        severity = np.fmax(np.fmax(alone, given), kind) / WAYS
+        alone = np.where(there, alone, 1.0)
+        found.append(Prediction(measure, expected, trust, alone, np.where(there, np.maximum(severity, 1.0), 1.0)))
     return found
+
+
+def _on_each_side(off: Floats, step: float = 0.0) -> Floats:
+    """Return one in how many numbers above the middle is as far above it, and below as far below: tails may differ."""
+    severity = np.ones(len(off))
+    if step > COARSE:
+        off = step * np.round(off / step)  # whole numbers stay whole steps from what is predicted
+    for side in (off, -off):
+        beyond = np.flatnonzero(side > 0)
+        if len(beyond):
+            severity[beyond] = far_out(np.maximum(side[beyond] - step, 0.0))
+    return severity
 
 
 def _within_kinds(measure: Measure, columns: Sequence[Column]) -> Floats:
@@ -112,7 +132,7 @@ def _within_kinds(measure: Measure, columns: Sequence[Column]) -> Floats:
     """
     there = ~np.isnan(measure.z)
     z = np.clip(np.where(there, measure.z, 0.0), -WIDEST, WIDEST)
-    telling = [column for column in columns if column.varies and len(column.levels) <= FEW_LEVELS]
+    telling = [column for column in columns if column.level_numbers is None and 1 < len(column.levels) <= FEW_LEVELS]
     telling = [column for column in telling if _explained(z[there], column.codes[there]) >= TELLING]
     most = np.ones(len(z))
     for column in telling:

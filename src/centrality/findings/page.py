@@ -5,11 +5,12 @@ from html import escape
 from math import log10
 from typing import TYPE_CHECKING
 
-from centrality.findings.finding import MOST_SAID, cell_words, how_odd
+from centrality.findings.finding import cell_words, how_odd
 
 if TYPE_CHECKING:
     from centrality.findings.finding import Finding, Findings
 
+LONGEST = 6.0  # the logarithm of the severity whose bar is full: one in a million
 CARDS = 40  # of a page
 COLUMNS = 7  # of the table of examples: those of the finding, then the first ones
 STYLE = """
@@ -75,7 +76,7 @@ def _cards(findings: "Findings", heading: str) -> str:
 def _card(finding: "Finding", findings: "Findings") -> str:
     noun = "row" if finding.count == 1 else "rows"
     count = f"{finding.count:,}<small>{noun}</small>" if finding.count else ""
-    share = 100 * min(1.0, log10(max(finding.severity, 1.0)) / log10(MOST_SAID))
+    share = 100 * min(1.0, log10(max(finding.severity, 1.0)) / LONGEST)
     odd = how_odd(finding.severity)
     side = f'<div class="bar"><i style="width:{share:.0f}%"></i></div><p class="odd">{escape(odd)}</p>' if odd else ""
     advice = f"<p>{escape(finding.advice)}</p>" if finding.advice else ""

@@ -14,7 +14,7 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
-from centrality.findings.finding import MOST_SAID, Finding, Findings, as_kind_of
+from centrality.findings.finding import Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
 from centrality.findings.verdict import verdict_of
@@ -72,12 +72,26 @@ def check(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
-        changes, old = (), None
+        changes: Sequence[Change] = ()
+        old = None
         if against is not None:
             old, changes = _changes(against, learned, model, random_state)
+        own = model is None
         if model is None:
             model = fit_default_model(learned, random_state, given=_names(given) or None)
-        sheet = Sheet(data, learned, model, label, random_state, is_table, old, changes, time, by)
+        sheet = Sheet(
+            data,
+            learned,
+            model,
+            label,
+            random_state,
+            is_table=is_table,
+            is_own=own,
+            against=old,
+            changes=changes,
+            time=time,
+            by=by,
+        )
         items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
     return Findings(
         verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data, sheet.causes
@@ -160,7 +174,7 @@ def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
     doubts = np.zeros((sheet.data.num_rows, sheet.data.num_columns))
     places = {name: place for place, name in enumerate(sheet.data.column_names)}
     for column, severity in zip(sheet.columns, sheet.doubts.T, strict=True):
-        doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, MOST_SAID), 0.0)
+        doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, sheet.cap), 0.0)
     for finding in found:
         for name in finding.columns:
             if name in places and finding.kind in OF_CELLS:

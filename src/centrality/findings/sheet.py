@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from centrality.analysis.drift import Change
+from centrality.analysis.severity import CAP
 from centrality.findings.cells import Tie, by_rest, cell_doubts, ties_between
 from centrality.findings.columns import Codes, Column, Floats
-from centrality.findings.finding import EXAMPLES, MOST_SAID, Finding
+from centrality.findings.finding import EXAMPLES, Finding
 from centrality.findings.numbers import Prediction, predictions
 from centrality.findings.tails import far_out
 from centrality.model.interface import CentralityModel
@@ -20,6 +21,7 @@ from centrality.selection.copies import Copies, copies
 
 ODDEST = 0.02  # the share of the rows whose reasons are looked at
 FEWEST_ODD = 20
+GAP_OF_SCORES = 0.001  # scores fall off faster beyond the training rows, so that gaps are more common
 NO_ROWS = np.empty(0, dtype=np.intp)
 
 
@@ -33,6 +35,7 @@ class Sheet:
     label: str | None
     random_state: int | None
     is_table: bool = True  # whether its columns mean something by themselves, as those of a vector do not
+    is_own: bool = True  # whether the model was fitted on these rows
     against: pa.Table | None = None  # earlier rows
     changes: Sequence[Change] = ()  # what their drift says
     time: str | None = None  # the column by which rows are moments of series; None: they are not
@@ -61,8 +64,19 @@ class Sheet:
 
     @cached_property
     def severity(self) -> Floats:
-        """Return one in how many ordinary rows is as odd as each row, by the tail of the scores."""
-        return far_out(np.nanmax(self.scores) - self.scores)
+        """Return one in how many ordinary rows is as odd as each row.
+
+        A model that was fitted elsewhere has seen ordinary rows. Of rows among which there may be odd ones, the tail of
+        the scores is taken without the last fortieth of them.
+        """
+        if self.is_own:
+            return far_out(np.nanmax(self.scores) - self.scores, GAP_OF_SCORES)
+        return np.nan_to_num(np.asarray(self.model.severity(self.items), dtype=np.float64), nan=1.0)
+
+    @cached_property
+    def cap(self) -> float:
+        """Return the largest severity told: farther out, tails that fit equally well disagree."""
+        return float(CAP * self.data.num_rows)
 
     @cached_property
     def typical(self) -> int:
@@ -128,7 +142,7 @@ class Sheet:
             reason,
             tuple(columns),
             np.asarray(rows, dtype=np.intp),
-            float(np.clip(severity, 1.0, MOST_SAID)),
+            float(np.clip(severity, 1.0, self.cap)),
             tuple(int(row) for row in rows[places]),
             self.typical if len(rows) else None,
             advice,

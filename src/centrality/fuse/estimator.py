@@ -21,6 +21,7 @@ from centrality._internal.input import (
     random_numbers,
     require_finite,
     rows_to_fit,
+    rows_to_score,
     unchanged_on_failure,
     warn_of_labels,
 )
@@ -207,7 +208,9 @@ class FUSE(CentralityModel):
         holdout = None if aside is None else as_new[aside]
         if learned is not None:
             dissimilarity = restrict_dissimilarity(dissimilarity, learned, X.shape[0])
-            X, as_new = X[learned], as_new[learned]
+            is_encoded = as_new is not X
+            X = X[learned]
+            as_new = as_new[learned] if is_encoded else X
         config = self._config(X, dissimilarity, seed)  # every parameter is checked here
         folds = None
         if config.holds_out:
@@ -400,8 +403,14 @@ class FUSE(CentralityModel):
         return NumberReader(self, self.fitted_)
 
     def _scored(self, X: ModelRows, work: Callable[..., NDArray[np.float64]], *given: object) -> NDArray[np.float64]:
-        there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
-        rows = self._reader().vectors(X) if there is None else there
+        fitted = vars(self).get("fitted_")
+        rows: Any = None
+        if fitted is None or fitted.context is not None:
+            rows = self._reader().vectors(X)  # raises if there is no model yet
+        elif hasattr(X, "is_cuda"):
+            rows = fitted.tensor_on_gpu(X)
+        if rows is None:
+            rows = rows_to_score(self, X)
         return work(self.fitted_, rows, *given)  # every row has its numbers: none is left out
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:

@@ -6,24 +6,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.arrays import evenly_spaced
 from centrality._internal.checks import warn_caller
 from centrality._internal.input import CheckedRows
-from centrality.analysis.conformal import CalibrationRows, outliers_apart, subsample_evenly
+from centrality.analysis.conformal import CALIBRATION_ROWS, CalibrationRows, outliers_apart, subsample_evenly
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.drift_columns import TrainingColumns
 from centrality.analysis.report import Report, build_report
 from centrality.fuse.config import FitConfig
 from centrality.model.explain import ScoreField, typical_points
-from centrality.model.fitted import OFFSET_STEPS, FittedModel, History, block_by_block, map_blocks, scorer_for
+from centrality.model.fitted import OFFSET_STEPS, FittedModel, History, map_blocks, scorer_for
 from centrality.model.reservoir import Reservoir
-from centrality.network.calibration import SOFT, Calibration, Mixing, Outputs
+from centrality.network.calibration import SOFT, Calibration, Mixing
 from centrality.network.context import Context, ContextCalibration
 from centrality.network.engine_backend import NetworkScorer
 from centrality.network.folds import Folds, Units
 from centrality.network.network import Network
-from centrality.network.scaling import Scaling, dense, leave_one_out_range, rows_per_block
+from centrality.network.scaling import Scaling, dense, leave_one_out_range
 
-CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 MEMORIZATION_ROWS = 1000  # rows that `memorization_gap` scores
 
 Matrix = NDArray[np.float64]
@@ -205,12 +205,7 @@ def calibrate_by_context(
 
 def network_outputs(backend: NetworkScorer, scaling: Scaling, rows: CheckedRows) -> Matrix:  # (members, n, 1 + k)
     """Return the outputs of each network for each row; raise if one is not finite: it would make every quantile NaN."""
-    by_row = block_by_block(
-        rows,
-        rows_per_block(rows.shape[1]),
-        lambda block: np.moveaxis(backend.of_rows(block, scaling), 0, 1),
-        backend.device,
-    )
+    by_row = map_blocks(lambda block: np.moveaxis(backend.of_rows(block, scaling), 0, 1), rows, backend.device)
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)
     lost = int((~np.isfinite(outputs)).any(axis=(0, 2)).sum())
     if lost:
@@ -254,12 +249,13 @@ def memorization_gap(fitted: FittedModel, X: CheckedRows) -> float:
     """Return the median rise of training rows' local scores when networks trained on them count as much as others."""
     if not fitted.independent_halves:
         return 0.0
-    sample = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], MEMORIZATION_ROWS)).astype(np.intp)]
+    sample = X[evenly_spaced(X.shape[0], MEMORIZATION_ROWS)]
     calibration = fitted.calibration
 
-    def mean_and_lowest(outputs: Outputs) -> Matrix:  # (n, 2, 2)
+    def mean_and_lowest(block: CheckedRows) -> Matrix:  # (n, 2, 2)
+        outputs = fitted.scorer.of_rows(block, fitted.scaling)
         return np.stack([calibration.of_members(outputs).mean(0), calibration.raw(outputs)], axis=1)
 
-    raw = map_blocks(fitted.scorer, fitted.scaling, sample, mean_and_lowest)
+    raw = map_blocks(mean_and_lowest, sample, fitted.device)
     by_mean, by_lowest = (calibration.units(raw[:, place])[:, 1] for place in (0, 1))
     return float(np.median(by_mean - by_lowest))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeGuard, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import safe_divide, subsample_evenly
+from centrality._internal.arrays import in_units, safe_divide, subsample_evenly
 from centrality._internal.input import CheckedRows, ModelRows
 from centrality._internal.text import number
 from centrality.network.calibration import Calibration
@@ -235,7 +235,8 @@ def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  #
     blocks = (scaling.scaled(rows[i : i + size]) - deepest for i in range(0, n, size))
     distance = np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
     nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
-    return np.asarray(dense(rows[np.sort(nearest)]).astype(np.float64).mean(0))
+    neighbours, unit = in_units(dense(rows[np.sort(nearest)]).astype(np.float64))
+    return np.asarray(neighbours.mean(0) * unit)
 
 
 def _upper(scores: Matrix) -> NDArray[np.bool_]:

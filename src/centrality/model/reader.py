@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator
 from centrality._internal.arrays import without_rounding
 from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
-from centrality.analysis.drift_columns import Names
+from centrality.analysis.drift import threshold_in_words
+from centrality.analysis.drift_columns import Constant, Names
 from centrality.analysis.reasons import Reasons, usual_of_kind
 from centrality.model.explain import sum_by_feature
 from centrality.model.fitted import FittedModel
@@ -79,8 +80,12 @@ class RowReader(ABC):
 
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
         """Return the feature values that a vector encodes: its own numbers, where each number is a feature."""
-        point, columns = self.fitted.absolute(point[None])[0], self.fitted.training_scores.columns
-        return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
+        point = self.fitted.absolute(point[None])[0]
+        columns = self.fitted.training_scores.columns
+        if columns is None:
+            return point
+        with np.errstate(over="ignore"):  # of the largest numbers that there are
+            return without_rounding(point, np.ptp(columns.values, axis=0))
 
     def vectors_and_issues(self, X: ModelRows) -> tuple[CheckedRows, CellIssues]:
         """Return the `vectors` of the rows and which of their cells could not be read, without a warning."""
@@ -122,6 +127,14 @@ class RowReader(ABC):
         """Return a text or a picture of each vector's row; None where its columns are enough."""
         return None
 
+    def has_constants(self) -> bool:
+        """Say whether columns were left out as they had one value in all training rows."""
+        return False
+
+    def constants(self, X: ModelRows) -> list[Constant]:
+        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        return []
+
     def about(self) -> dict[str, Any]:
         """Return facts about how rows are read, as plain values to print."""
         return {}
@@ -157,6 +170,15 @@ class RowReader(ABC):
         owner = self.owner()
         single = np.bincount(owner, minlength=len(features.names)) == 1
         return Names([features.names[k] for k in owner], [bool(single[k]) for k in owner])
+
+    def about_threshold(self, heads: Matrix, t: float) -> str:
+        """Say whether the threshold at t calls about as many rows with these heads outliers as calibration rows."""
+        fitted = self.fitted
+        if fitted.inliers is None or (fitted.offsets is None and t != fitted.offset_at_t):
+            return ""
+        calibration = fitted.mixing.squeeze(fitted.inlier_scores(t))
+        threshold = float(fitted.mixing.squeeze(np.array(fitted.offset_for(t))))
+        return threshold_in_words(threshold, fitted.mixing(heads, t), calibration)
 
     def owner(self) -> NDArray[np.intp]:  # (p,)
         """Return which feature each number of a vector belongs to; without features, each is one by itself."""
@@ -259,6 +281,11 @@ def reader_of(model: "CentralityModel") -> RowReader:
     return model._reader()  # noqa: SLF001  (models and their readers are one house)
 
 
+def _require_rows(vectors: NDArray[Any]) -> None:
+    if not len(vectors):
+        raise InputError("At least one row was wanted, got 0 rows.")
+
+
 SHARED_WORDS = "words that other rows have"
 
 
@@ -272,8 +299,11 @@ class RepresentationReader(RowReader):
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
         """Return the rows' vectors as the networks take them; a row that could not be represented is all NaN."""
         if self.fitted.context is None:
-            return np.asarray(self._representation.transform(X))
+            vectors = np.asarray(self._representation.transform(X))
+            _require_rows(vectors)
+            return vectors
         vectors, issues = self.vectors_and_issues(X)
+        _require_rows(vectors)
         issues.require_few(self.input_spec().unreadable)
         for note in issues.notes():
             warnings.warn(note, DataNote, stacklevel=2)
@@ -311,6 +341,12 @@ class RepresentationReader(RowReader):
             watched=representation.watched(),
         )
 
+    def constants(self, X: ModelRows) -> list[Constant]:
+        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        values = self._representation.constants()
+        changed = self._representation.changed_constants(X) if values else {}
+        return [Constant(name, values[name], changed[name]) for name in changed]
+
     def about(self) -> dict[str, Any]:
         """Return which representation reads the rows, how it encodes each column, and which columns are doubtful."""
         representation = self._representation
@@ -336,6 +372,10 @@ class RepresentationReader(RowReader):
         """Return the features that explanations name: those behind the representation's numbers, if they have names."""
         origins = self._representation.origins()
         return None if origins is None else Features(*origins)
+
+    def has_constants(self) -> bool:
+        """Say whether columns were left out as they had one value in all training rows."""
+        return bool(self._representation.constants())
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
         """Return the values that a vector encodes, feature by feature."""

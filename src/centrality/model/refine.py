@@ -139,22 +139,22 @@ def review(fitted: FittedModel, vectors: CheckedRows, marks: Marks, t: float) ->
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 
-def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _marked(marks: Iterable[object], vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the numbers of the marked rows that have a vector, and which of them are marked as outliers."""
     if isinstance(marks, str) or not isinstance(marks, Iterable):
         raise InputError(f"marks must be a list of {', '.join(map(repr, MARKS))} or None for each row, got {marks!r}.")
-    marks = [none_if_missing(mark) for mark in marks]
-    if len(marks) != vectors.shape[0]:
+    words = [none_if_missing(mark) for mark in marks]
+    if len(words) != vectors.shape[0]:
         raise InputError(
-            f"marks must say something, or None, of each of the {vectors.shape[0]} rows, got {len(marks)}."
+            f"marks must say something, or None, of each of the {vectors.shape[0]} rows, got {len(words)}."
         )
-    unknown = [mark for mark in marks if mark not in (*MARKS, *UNSAID)]
+    unknown = [mark for mark in words if mark not in (*MARKS, *UNSAID)]
     if unknown:
         raise InputError(f"marks must be {', '.join(map(repr, MARKS))} or None for each row, got {unknown[0]!r}.")
-    marked = np.array([row for row, mark in enumerate(marks) if mark in MARKS], dtype=np.intp)
+    marked = np.array([row for row, mark in enumerate(words) if mark in MARKS], dtype=np.intp)
     if isinstance(vectors, np.ndarray):
         marked = marked[~np.isnan(vectors[marked]).all(1)]
-    return marked, np.array([marks[row] == "outlier" for row in marked], dtype=bool)
+    return marked, np.array([words[row] == "outlier" for row in marked], dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -192,9 +192,25 @@ class _Lesson:
         share_of_fine = len(fine_used) / max(len(fine), 1) or 1.0
         prior_log_odds = float(np.log(share_of_odd / share_of_fine))
         used = np.sort(np.concatenate([odd_used, fine_used]))
-        ordinary = scored(subsample_evenly(np.flatnonzero(~np.isnan(scores))))
-        learned = learn(ordinary, scored(marked[used]), outlier[used], prior_log_odds)
+        with_score = np.flatnonzero(~np.isnan(scores))
+        assumed = with_score[:0] if len(fine) else _central_rows(scores, marked, len(used))
+        learned = learn(
+            scored(subsample_evenly(with_score)),
+            scored(np.concatenate([marked[used], assumed])),
+            np.concatenate([outlier[used], np.zeros(len(assumed), dtype=bool)]),
+            prior_log_odds,
+        )
+        learned = replace(learned, leave_one_out=learned.leave_one_out[: len(used)])
         return cls(marked, outlier, used, prior_log_odds, scores, learned)
+
+
+def _central_rows(scores: Matrix, marked: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return so many evenly spaced rows of the central half that are not marked: taken as fine, where no mark is.
+
+    With marks of outliers alone, a value that all rows have would be to blame, for most of those marked have it too.
+    """
+    central = np.flatnonzero(scores >= np.nanmedian(scores))
+    return subsample_evenly(np.setdiff1d(central, marked), count)
 
 
 def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -58,32 +58,25 @@ class Mixing:
         """Return the weight of the local unit at t, w t / (1 - t + w t): from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
-    def allowance(self, t: Matrix | float) -> Matrix:
-        """Return by how many units the local score may exceed the global one at t."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(ALLOWANCE / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
-
     def constants_at(self, t: float) -> tuple[float, float]:
-        """Return the share and the allowance at t, as the engine takes them."""
+        """Return the share at t, and the allowance: by how much the local score may exceed the global one."""
         share = t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
         return share, ALLOWANCE / (1 - t) if self.veto and t < 1 else float("inf")
 
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
-        if type(t) is float and 0 <= t <= 1:  # many calls score one row at a time: plain numbers are quicker
-            share, of_global, of_local = self.share(t), units[:, 0], units[:, 1]
-            if self.veto and t < 1:
-                of_local = np.minimum(of_local, of_global + ALLOWANCE / (1 - t))
-            return np.asarray((1 - share) * of_global + share * of_local)
         dial = checked_t(t)
-        of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
-        shares, of_local = self.share(dial), np.minimum(of_local, of_global + self.allowance(dial))
-        return np.asarray((1 - shares) * of_global + shares * of_local)
+        if dial.ndim:
+            return np.column_stack([self.mixed(units, float(at)) for at in dial])
+        share, allowance = self.constants_at(float(dial))
+        of_global = units[:, 0]
+        of_local = np.minimum(units[:, 1], of_global + allowance)
+        return np.asarray((1 - share) * of_global + share * of_local)
 
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
-        share = float(self.share(t))
-        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
+        share, allowance = self.constants_at(t)
+        vetoed = units[:, 1] > units[:, 0] + allowance
         return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
@@ -192,7 +185,7 @@ Outputs: TypeAlias = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Calibration(FrozenArrays):
-    """Hold the constants of calibration: quantiles of outputs for rows that the networks were not trained on."""
+    """The constants of calibration: quantiles of outputs for rows that the networks were not trained on."""
 
     kind: str
     potentials: Matrix  # (members, k, 2) low and high of each noise scale's potential
@@ -265,10 +258,6 @@ class Calibration(FrozenArrays):
     def _engine(self) -> EngineCalibration:
         return self.to_engine(engine())
 
-    @cached_property
-    def _upper_half(self) -> tuple[Matrix, Matrix]:
-        return rescaling(self.halves)
-
     def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
         """Return each member's global and local score, in its own units."""
         return self._engine.of_members(_contiguous(outputs))
@@ -292,21 +281,20 @@ class Calibration(FrozenArrays):
         """
         pairs = self.of_members(outputs)
         means, noise = np.empty(pairs.shape[1:]), np.empty(pairs.shape[1:])
-        for known, rows in group_by_mask(unseen):
-            said, r = pairs[np.ix_(known, rows)], max(int(known.sum()), 2)
-            means[rows] = said.mean(0)
-            usual = said.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
-            noise[rows] = usual * (1 / known.sum() - 1 / len(pairs))
+        for judges, rows in group_by_mask(unseen):
+            scores, r = pairs[np.ix_(judges, rows)], max(int(judges.sum()), 2)
+            means[rows] = scores.mean(0)
+            median_variance = scores.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
+            noise[rows] = median_variance * (1 / judges.sum() - 1 / len(pairs))
         low, middle, high = np.quantile(means, [0.16, 0.5, 0.84], axis=0)
         spread = np.square(0.5 * (high - low))
-        drawn_in = np.sqrt(np.maximum(1 - np.median(noise, axis=0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
-        closer = (middle - means) * (1 - drawn_in)
-        for known, rows in group_by_mask(unseen):
-            said, r = pairs[np.ix_(known, rows)], int(known.sum())
-            wider = np.sqrt((r + 1) / (r - 1)) if r > 1 else 0.0
-            for place, member in enumerate(np.flatnonzero(~known)):
-                pairs[member, rows] = means[rows] - wider * (said[place % r] - means[rows])
-        pairs += closer
+        shrinkage = np.sqrt(np.maximum(1 - np.median(noise, axis=0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
+        for judges, rows in group_by_mask(unseen):
+            scores, r = pairs[np.ix_(judges, rows)], int(judges.sum())
+            factor = np.sqrt((r + 1) / (r - 1)) if r > 1 else 0.0
+            for place, member in enumerate(np.flatnonzero(~judges)):
+                pairs[member, rows] = means[rows] - factor * (scores[place % r] - means[rows])
+        pairs += (middle - means) * (1 - shrinkage)
         return np.asarray(pairs.min(0))
 
     def units(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
@@ -318,7 +306,7 @@ class Calibration(FrozenArrays):
         if self.kind == "clip":
             low, width = rescaling(self.ends[1])
             return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
-        low, width = self._upper_half
+        low, width = rescaling(self.halves)
         return np.asarray((raw - low) / width)
 
     def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
@@ -327,7 +315,7 @@ class Calibration(FrozenArrays):
             low, width = rescaling(self.ends[1])
             of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
             return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
-        return np.broadcast_to(1 / self._upper_half[1], raw.shape)
+        return np.broadcast_to(1 / rescaling(self.halves)[1], raw.shape)
 
     def as_soft(self) -> Calibration:
         """Return the soft calibration by the same quantiles, which has a slope also where "clip" is flat."""
@@ -336,14 +324,14 @@ class Calibration(FrozenArrays):
 
 def group_by_mask(unseen: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
     """Group rows by the members not trained on them: yield these members, and the rows of the group."""
-    kinds, kind = np.unique(unseen, axis=1, return_inverse=True)
-    for number, known in enumerate(kinds.T):
-        yield known, np.flatnonzero(kind.ravel() == number)
+    masks, mask_of_row = np.unique(unseen, axis=1, return_inverse=True)
+    for number, mask in enumerate(masks.T):
+        yield mask, np.flatnonzero(mask_of_row.ravel() == number)
 
 
 def _ends(outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (members, k, 2)
-    pairs = zip(outputs, unseen, strict=True)
-    return np.stack([np.quantile(own[rows, 1:].astype(np.float64), QUANTILES, axis=0).T for own, rows in pairs])
+    members = zip(outputs, unseen, strict=True)
+    return np.stack([np.quantile(of[rows, 1:].astype(np.float64), QUANTILES, axis=0).T for of, rows in members])
 
 
 def rescaling(low_high: Matrix) -> tuple[Matrix, Matrix]:

@@ -17,6 +17,7 @@ from centrality.network.scaling import Scaling, as_floats
 Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
 Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
+Prepared = tuple[Scaling, Calibration, object, object, object]  # the latter three in the engine, with head units
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 NOT_FINITE = (
@@ -51,14 +52,14 @@ class NetworkScorer(ABC):
 
     def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
         """Return the raw scores of rows in the user's units."""
-        return require_finite(calibration.raw(require_finite(self.of_rows(rows, scaling))))
+        return require_finite_scores(calibration.raw(require_finite_scores(self.of_rows(rows, scaling))))
 
     def head_scores(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
         """Return both heads' calibrated scores of rows in the user's units."""
         return calibration.units(self.raw(rows, scaling, calibration))
 
     def mixtures(
-        self, rows: CheckedRows, scaling: Scaling, calibration: Calibration, t: float, *, squeezed: bool
+        self, scaling: Scaling, calibration: Calibration, t: float, rows: CheckedRows, *, squeezed: bool
     ) -> Matrix:  # (n,)
         """Return the head scores mixed at t, squeezed into [0, 1] or not."""
         mixing = calibration.mixing
@@ -66,7 +67,7 @@ class NetworkScorer(ABC):
         return mixing.squeeze(scores) if squeezed else scores
 
 
-def require_finite(scores: NDArray[Number]) -> NDArray[Number]:
+def require_finite_scores(scores: NDArray[Number]) -> NDArray[Number]:
     """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
     if not np.isfinite(scores).all():
         raise InputError(NOT_FINITE)
@@ -89,7 +90,7 @@ class EngineScorer(NetworkScorer):
         ]
         self._model = engine.Model(members, background_in(engine, network))
         self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
-        self._calibration: tuple[Calibration, object, object] | None = None
+        self._prepared: Prepared | None = None
 
     def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
         return _packed_again, (self._network,)  # the rest is made of it
@@ -103,7 +104,8 @@ class EngineScorer(NetworkScorer):
         if trunks == 2:
             silent = heads[1 - number]
             heads[1 - number] = np.zeros_like(silent[0]), np.zeros_like(silent[1])
-        weight, bias = (np.concatenate(parts) for parts in zip(*heads, strict=True))
+        weight = np.concatenate([of_head for of_head, _ in heads])
+        bias = np.concatenate([of_head for _, of_head in heads])
         return layers, (weight, bias)
 
     def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -112,13 +114,14 @@ class EngineScorer(NetworkScorer):
 
     def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
-        return self._model.outputs(as_floats(rows), self._in_engine(scaling))
+        if self._scaling is None or self._scaling[0] is not scaling:
+            self._scaling = scaling, scaling.to_engine(self._engine)
+        return self._model.outputs(as_floats(rows), self._scaling[1])
 
     def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
         """Return the raw scores of rows in the user's units."""
         try:
-            constants, _ = self._constants_of(calibration)
-            return self._model.head_scores(as_floats(rows), self._in_engine(scaling), constants, None)
+            return self._model.head_scores(as_floats(rows), *self._prepare(scaling, calibration)[2:4], None)
         except OverflowError:
             raise InputError(NOT_FINITE) from None
 
@@ -127,36 +130,32 @@ class EngineScorer(NetworkScorer):
         if calibration.kind != "soft":
             return super().head_scores(rows, scaling, calibration)
         try:
-            constants, units = self._constants_of(calibration)
-            return self._model.head_scores(as_floats(rows), self._in_engine(scaling), constants, units)
+            return self._model.head_scores(as_floats(rows), *self._prepare(scaling, calibration)[2:])
         except OverflowError:
             raise InputError(NOT_FINITE) from None
 
     def mixtures(
-        self, rows: CheckedRows, scaling: Scaling, calibration: Calibration, t: float, *, squeezed: bool
+        self, scaling: Scaling, calibration: Calibration, t: float, rows: CheckedRows, *, squeezed: bool
     ) -> Matrix:  # (n,)
         """Return the head scores mixed at t, squeezed into [0, 1] or not."""
         if calibration.kind != "soft":
-            return super().mixtures(rows, scaling, calibration, t, squeezed=squeezed)
+            return super().mixtures(scaling, calibration, t, rows, squeezed=squeezed)
+        if (prepared := self._prepared) is None or prepared[0] is not scaling or prepared[1] is not calibration:
+            prepared = self._prepare(scaling, calibration)
         share, allowance = calibration.mixing.constants_at(t)
-        constants, units = self._constants_of(calibration)
-        floats, scaled = as_floats(rows), self._in_engine(scaling)
         try:
-            return self._model.mixtures(floats, scaled, constants, units, share, allowance, squeezed)
+            return self._model.mixtures(as_floats(rows), *prepared[2:], share, allowance, squeezed)
         except OverflowError:
             raise InputError(NOT_FINITE) from None
 
-    def _in_engine(self, scaling: Scaling) -> object:
-        if self._scaling is None or self._scaling[0] is not scaling:
-            self._scaling = scaling, scaling.to_engine(self._engine)
-        return self._scaling[1]
-
-    def _constants_of(self, calibration: Calibration) -> tuple[object, object]:
-        if self._calibration is None or self._calibration[0] is not calibration:
+    def _prepare(self, scaling: Scaling, calibration: Calibration) -> Prepared:
+        """Return these as the engine takes them, and remember them: blocks of rows are scored by the same ones."""
+        if (prepared := self._prepared) is None or prepared[0] is not scaling or prepared[1] is not calibration:
             low, width = rescaling(calibration.halves)
             units = self._engine.Units(np.ascontiguousarray(low), width)
-            self._calibration = calibration, calibration.to_engine(self._engine), units
-        return self._calibration[1:]
+            in_engine = scaling.to_engine(self._engine), calibration.to_engine(self._engine), units
+            self._prepared = prepared = scaling, calibration, *in_engine
+        return prepared
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
@@ -186,9 +185,10 @@ def folded_head(
     network: Network, member: int, head: str, trunk: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a head and the projection below it as one linear layer, rounded to float32 once."""  # (out, q), (out,)
-    projection = f"trunks.{trunk}.{2 * len(network.layout.hidden)}"
-    weight, bias = (part.astype(np.float64) for part in network.linear(projection, member))
-    own, own_bias = (part.astype(np.float64) for part in network.linear(head, member))
+    weight, bias = network.linear(f"trunks.{trunk}.{2 * len(network.layout.hidden)}", member)  # the projection
+    head_weight, head_bias = network.linear(head, member)
+    upper = head_weight.astype(np.float64)
     with np.errstate(over="ignore"):
-        found = (own @ weight).astype(np.float32), (own_bias + own @ bias).astype(np.float32)
-    return found[0].astype(np.float64), found[1].astype(np.float64)
+        folded_weight = (upper @ weight.astype(np.float64)).astype(np.float32)
+        folded_bias = (head_bias.astype(np.float64) + upper @ bias.astype(np.float64)).astype(np.float32)
+    return folded_weight.astype(np.float64), folded_bias.astype(np.float64)

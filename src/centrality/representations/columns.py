@@ -1,7 +1,5 @@
 """Encode columns of a table: numbers, categories, words.
 
-They see spelling, words and shapes, not meaning. A trained encoder, which has to be downloaded, sees more.
-
 An encoder gives its column a block of numbers that is centred on the training rows and has a total variance of about
 one, so that every column weighs alike, however many numbers encode it; the rarity of a text has one more. What an
 encoder learned is a few JSON values and arrays: encoding a saved model's rows runs the same code on them.
@@ -20,8 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._internal.arrays import without_rounding
-from centrality._internal.checks import InputError, optional, warn_caller
-from centrality._internal.model_file import Arrays
+from centrality._internal.checks import warn_caller
 from centrality._internal.text import number
 from centrality.analysis.report import about_wild_cells, wild_cells
 from centrality.network.scaling import Scaling
@@ -40,94 +37,8 @@ from centrality.tables.columns import (
 from centrality.tables.written_numbers import NumberFormat
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
-
-
-BUCKETS = 4096  # places that n-grams are hashed to
-NUMBERS = 256  # of a text: so many sums of places
-SIZE, CELL, TURNS = 64, 8, 9  # pixels of an image's side and of a cell's; directions of edges
-COLOURS = 4  # squares along a side whose mean colour is taken
-
-Matrix = NDArray[np.float64]
-
-_FOLDED = np.tile(np.eye(NUMBERS), (BUCKETS // NUMBERS, 1))  # (BUCKETS, NUMBERS)
-
-
-class NgramEncoder:
-    """Turns texts into sums of hashed character n-grams, which weigh more the fewer training texts have them.
-
-    Main components of the training texts would be shorter, but n-grams that only texts of another kind have lie outside
-    all of them, so that such texts would look typical.
-    """
-
-    fingerprint = f"ngrams {BUCKETS} {NUMBERS} 1"
-
-    def __init__(self, weight: Matrix | None = None) -> None:
-        self._weight = weight  # (BUCKETS,)
-
-    def fit(self, texts: Sequence[str]) -> None:
-        """Learn how rare each n-gram is."""
-        if len(texts) < 2:
-            raise InputError(f"At least two texts were wanted to learn from, got {len(texts)}.")
-        present = np.bincount(self._counts(texts).indices, minlength=BUCKETS)
-        self._weight = np.log((1 + len(texts)) / (1 + present)) + 1.0
-
-    def __call__(self, texts: list[str], /) -> NDArray[np.float32]:  # (n, NUMBERS)
-        """Return one vector for each text: signed sums of n-grams, weighted by the logarithm of their counts."""
-        assert self._weight is not None  # the representation fits it, or restores it
-        counts = self._counts(texts)
-        counts.data = np.sign(counts.data) * np.log1p(np.abs(counts.data)) * self._weight[counts.indices]
-        return np.asarray(counts @ _FOLDED, dtype=np.float32)
-
-    def state(self) -> Arrays:
-        """Return the learned arrays, for a model file."""
-        assert self._weight is not None
-        return {"weight": self._weight}
-
-    @classmethod
-    def restored(cls, arrays: Arrays) -> "NgramEncoder":
-        """Return the encoder with these arrays, the inverse of `state`; raise if the array has another shape."""
-        if (weight := arrays["weight"]).shape != (BUCKETS,):
-            raise InputError(f"An encoder of n-grams has {BUCKETS} weights, got shape {weight.shape}.")
-        return cls(weight)
-
-    @staticmethod
-    def _counts(texts: Sequence[str]) -> Any:  # (n, BUCKETS) sparse
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        return HashingVectorizer(analyzer="char_wb", ngram_range=(2, 5), n_features=BUCKETS, norm=None).transform(texts)
-
-
-class GradientEncoder:
-    """Turns images into the directions of their edges, cell by cell, and the mean colours of their parts."""
-
-    fingerprint = f"gradients {SIZE} {CELL} {TURNS} {COLOURS} 1"
-
-    def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
-        """Return one vector for each picture."""
-        return np.stack([self._vector(picture) for picture in pictures]).astype(np.float32)
-
-    def _vector(self, picture: "Image") -> Matrix:
-        image = optional("PIL.Image", "images")
-        pixels = np.asarray(picture.resize((SIZE, SIZE), image.Resampling.BILINEAR), dtype=np.float64) / 255
-        side = SIZE // COLOURS
-        colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
-        return np.concatenate([_edges(pixels.mean(2)).ravel(), colours.ravel()])
-
-
-def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
-    """Return the strength of edges of each direction in each cell; a cell with edges has unit length."""
-    down, across = np.gradient(grey)
-    strength, angle = np.hypot(down, across), np.arctan2(down, across) % np.pi
-    turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
-    row, column = np.indices(grey.shape) // CELL
-    cells = SIZE // CELL
-    place = (row * cells + column) * TURNS + turn
-    found = np.bincount(place.ravel(), strength.ravel(), minlength=cells * cells * TURNS).reshape(cells, cells, TURNS)
-    length = np.sqrt(np.square(found).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
-    return np.asarray(found / length / cells)
 
 
 JUMP = 20.0  # times the median of fitting: a column of numbers so much larger or smaller may be of another unit
@@ -140,7 +51,7 @@ Mask = NDArray[np.bool_]  # (n,)
 
 @dataclass
 class Cells:
-    """Hold a column's cells as numbers, where values are missing, and which cells have which fault."""
+    """A column's cells as numbers, where values are missing, and which cells have which fault."""
 
     block: Block
     gaps: Mask
@@ -274,6 +185,11 @@ class Numbers(ColumnEncoder):
         missing = 1 - (len(present) + int(wrong.sum())) / len(x)
         if (present == present[0]).all() and missing == 0:
             return LeftOut.constant(float(present[0]))
+        with np.errstate(over="ignore"):
+            if np.isinf(np.ptp(present)):
+                raise TableError(
+                    f"Column {name!r}: numbers of at most 1e307 were wanted, got {np.abs(present).max():g}."
+                )
         if cells := int(wild_cells(present[:, None])[0]):
             warn_caller(about_wild_cells(name, cells))
         ends = [float(present.min()), float(present.max())]
@@ -383,6 +299,61 @@ def _floats(
     if np.isinf(x).any():
         raise TableError(f"Column {name!r}: finite numbers were wanted, got infinity in {int(np.isinf(x).sum())} rows.")
     return x, np.zeros(len(x), dtype=bool)
+
+
+@dataclass
+class Vectors(ColumnEncoder):
+    """Encodes lists of equally many numbers, such as embeddings; all are moved and scaled together."""
+
+    center: NDArray[np.float64]
+    factor: float
+    missing: float  # the share of the training rows without a list
+    kind = "vectors"
+
+    @classmethod
+    def fit(cls, name: str, values: pa.ChunkedArray) -> "Vectors | LeftOut":
+        there = mask_of(values.is_valid().combine_chunks())
+        if not there.any():
+            return LeftOut.empty()
+        width = int(pc.list_value_length(values.drop_null())[0].as_py())
+        vectors = _vectors(name, values, width)[there]
+        center = vectors.mean(0)
+        return cls(center, float(np.sqrt(np.square(vectors - center).sum(1).mean())) or 1.0, 1 - float(there.mean()))
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        vectors = _vectors(name, values, len(self.center))
+        gaps = np.isnan(vectors[:, 0])
+        block = (np.where(gaps[:, None], self.center, vectors) - self.center) / self.factor
+        if self.missing:
+            return Cells(np.column_stack([block, gaps - self.missing]), gaps, {})
+        return Cells(block, gaps, {NEW_GAP: gaps})
+
+    def outlying_code(self) -> NDArray[np.float64]:
+        return np.asarray(FAR * np.eye(len(self.names("")))[0])
+
+    def names(self, name: str) -> list[str]:
+        return [f"{name} {k}" for k in range(len(self.center))] + ([f"{name} missing"] if self.missing else [])
+
+    def describe(self) -> str:
+        return f"vector of {len(self.center)} numbers, scaled together"
+
+    def type(self) -> pa.DataType:
+        return pa.list_(pa.float64())
+
+
+def _vectors(name: str, values: pa.ChunkedArray, width: int) -> NDArray[np.float64]:  # (n, width)
+    """Return lists of so many finite numbers as rows, NaN where there is none; raise if one has more or fewer."""
+    lists = values.cast(pa.list_(pa.float64())).combine_chunks()
+    there = mask_of(lists.is_valid())
+    lengths = pc.list_value_length(lists).drop_null().to_numpy()
+    if width == 0 or (lengths != width).any():
+        wrong = int(lengths[lengths != width][0]) if (lengths != width).any() else 0
+        raise TableError(f"Column {name!r}: lists of {width or 'some'} numbers were wanted, got one of {wrong}.")
+    vectors = np.full((len(lists), width), np.nan)
+    vectors[there] = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    if not np.isfinite(vectors[there]).all():
+        raise TableError(f"Column {name!r}: lists of finite numbers were wanted, got a gap or infinity in one.")
+    return vectors
 
 
 RARE = 0.005  # categories below this share of the rows are taken together

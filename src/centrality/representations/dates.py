@@ -93,7 +93,7 @@ class Dates(ColumnEncoder):
         if self.format is not None and "%z" in self.format:
             written = written.replace(tzinfo=UTC)
         if self.format is not None:
-            return str(written.strftime(self.format))
+            return str(written.strftime(self.format.replace("%q", str((written.month + 2) // 3))))
         return f"{written:%Y-%m-%d}" if moment == moment.astype("M8[D]") else f"{written:%Y-%m-%d %H:%M}"
 
     def names(self, name: str) -> list[str]:

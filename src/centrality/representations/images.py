@@ -15,8 +15,8 @@ from centrality._internal.checks import InputError, optional, whole_number
 from centrality._internal.files import write_atomically
 from centrality._internal.model_file import Arrays
 from centrality.representations.base import Options, State
-from centrality.representations.columns import GradientEncoder
 from centrality.representations.embedding import Embedding, fingerprint, not_on_disk, pretrained
+from centrality.representations.plain_encoders import GradientEncoder
 from centrality.tables.columns import DataNote, TableError, first_few
 
 if TYPE_CHECKING:
@@ -312,9 +312,10 @@ class Images(Embedding):
                     keys[i] = key
         if pictures:
             for (i, key), picture, vector in zip(keys.items(), pictures, self._encoder(pictures), strict=True):
-                is_blank = all(high - low < VISIBLE for low, high in picture.getextrema())
-                vectors[i] = np.zeros_like(vector) if is_blank else vector
-                cache.put(key, vectors[i])
+                low, high = np.array(picture.getextrema()).reshape(-1, 2).T  # of each colour
+                vector = np.zeros_like(vector) if (high - low < VISIBLE).all() else vector
+                vectors[i] = vector
+                cache.put(key, vector)
         return vectors
 
     def warm_up(self) -> None:

@@ -17,7 +17,16 @@ from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, Representation, State, as_arrow
-from centrality.representations.columns import Categories, Cells, ColumnEncoder, LeftOut, Numbers, Words, scale_together
+from centrality.representations.columns import (
+    Categories,
+    Cells,
+    ColumnEncoder,
+    LeftOut,
+    Numbers,
+    Vectors,
+    Words,
+    scale_together,
+)
 from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
 from centrality.tables.columns import (
     MORE_GAPS,
@@ -28,6 +37,7 @@ from centrality.tables.columns import (
     DataNote,
     TableError,
     checked_share,
+    is_list,
     is_number,
     is_text,
     require,
@@ -167,7 +177,7 @@ MARKED_DIGITS = r"^[^\p{L}]*[0-9][^\p{L}]*[^\p{L}0-9][^\p{L}]*$"  # digits and m
 LIKE_NUMBERS = (
     "nearly all cells are digits and marks, yet read as text: if they are amounts, write them as plain numbers"
 )
-ENCODERS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words)}
+ENCODERS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words, Vectors)}
 
 
 class Table(Representation):
@@ -175,9 +185,9 @@ class Table(Representation):
 
     Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are scaled by median and spread;
     dates become calendar features; text of few different values is a category, text of many becomes components
-    of its character n-grams, and how rare these are. Missing values are kept as information: marked beside
-    numbers and dates, a category of their own among categories. No row is dropped. `describe` says how each column was
-    read, `doubts` where that may not be what was meant.
+    of its character n-grams, and how rare these are; lists of equally many numbers are vectors. Missing values are kept
+    as information: marked beside the others, a category of their own among categories. No row is dropped. `describe`
+    says how each column was read, `doubts` where that may not be what was meant.
 
     A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an
     unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a
@@ -244,6 +254,8 @@ class Table(Representation):
     def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], CellIssues]:
         check_is_fitted(self)
         table = as_arrow(X)
+        if table.num_rows == 0:
+            raise TableError("Rows were wanted, the table has none.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         vectors, counts = self._joined(encoded, self._most_gaps)
@@ -343,12 +355,31 @@ class Table(Representation):
         check_is_fitted(self)
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
+    def constants(self) -> dict[str, str]:
+        check_is_fitted(self)
+        left_out = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut)}
+        return {
+            name: encoder.why.removeprefix("every value is ")
+            for name, encoder in left_out.items()
+            if encoder.is_watched()
+        }
+
+    def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
+        table = as_arrow(X)
+        left_out = {name: self._encoders[name] for name in self.constants() if name in table.column_names}
+        return {
+            name: np.logical_or.reduce(list(encoder.changes(table[name]).values()))
+            for name, encoder in left_out.items()
+            if isinstance(encoder, LeftOut)
+        }
+
     def doubts(self) -> dict[str, str]:
         check_is_fitted(self)
         return dict(self._doubts)
 
     def types(self) -> dict[str, pa.DataType]:
-        return {name: encoder.type() for name, encoder in self._encoders.items() if encoder.kind != "left out"}
+        names = {*self._columns_read(), *self.watched()}
+        return {name: encoder.type() for name, encoder in self._encoders.items() if name in names}
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
@@ -419,9 +450,10 @@ class Table(Representation):
             if chosen_as_category and few:
                 return Categories.fit(name, texts)
             return self._choose_for(name, texts, decimal_mark)
-        vectors = " or save these vectors alone as a .npy file," if pa.types.is_list(kind) else ""
-        wanted = "numbers, dates, categories or text were wanted"
-        raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out,{vectors}".rstrip(",") + ".")
+        if is_list(kind) and is_number(kind.value_type):
+            return Vectors.fit(name, values)
+        wanted = "numbers, dates, categories, text or lists of numbers were wanted"
+        raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out.")
 
     def _choose_for(self, name: str, texts: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""

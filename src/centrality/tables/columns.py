@@ -59,7 +59,7 @@ READ_SO = {
 
 @dataclass(frozen=True)
 class CellIssues:
-    """Hold the number of rows read, and for each column the number of cells with each fault."""
+    """The number of rows read, and for each column the number of cells with each fault."""
 
     rows: int = 0
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -244,6 +244,10 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 def first_few(names: Sequence[str], most: int = 8) -> str:
     """List the first of the names, for a message, and say how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -252,7 +256,7 @@ def first_few(names: Sequence[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class FileState:
-    """Hold the identity, size and time of the file that was at a path."""
+    """The identity, size and time of the file that was at a path."""
 
     path: str
     inode: int

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
 from centrality.tables.columns import (
@@ -40,7 +41,7 @@ from centrality.tables.text import (
     record_ends,
     split_records,
 )
-from centrality.tables.written_numbers import DIGITS_E_DIGITS
+from centrality.tables.written_numbers import DIGITS_E_DIGITS, UNMARKED
 
 FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
 
@@ -67,7 +68,7 @@ def open_excel(path: Path) -> TextSource:
         )
         warnings.warn(said, DataNote, stacklevel=2)
     table, *others_there = parts_of_sheet(sheets[longest])
-    rows = [[str(cell) for cell in row] for row in table.rows]
+    rows = [[str(cell) for cell in row] for row in table.rows[: 10 * PREAMBLE]]
     header = header_row(rows)
     strays = [part for part in others_there if part.top < table.top or min(len(part.rows), len(part.rows[0])) < 2]
     if header or any(part.top < table.top for part in strays):
@@ -115,7 +116,8 @@ def parts_of_sheet(cells: Sequence[Sequence[object]]) -> list[SheetPart]:
     filled = np.array([[cell != "" for cell in row] for row in grid])
     blocks: list[list[int]] = []  # numbers of rows
     for number in np.flatnonzero(filled.any(axis=1)).tolist():
-        if blocks and (number == blocks[-1][-1] + 1 or _goes_on([grid[above] for above in blocks[-1]], grid[number])):
+        above = [grid[place] for place in (*blocks[-1][:1], *blocks[-1][1:][-COMPARED:])] if blocks else []
+        if blocks and (number == blocks[-1][-1] + 1 or _goes_on(above, grid[number])):
             blocks[-1].append(number)
         else:
             blocks.append([number])
@@ -144,6 +146,7 @@ def _goes_on(rows: Sequence[Sequence[object]], below: Sequence[object]) -> bool:
     return 2 * alike > len(both) and 2 * alike > sum(map(bool, last))
 
 
+COMPARED = 20  # last rows of a table that a row below a gap is compared with
 PREAMBLE = 30  # rows that may stand above the names of columns
 
 
@@ -186,6 +189,7 @@ def _cell(value: object) -> object:
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
 SEPARATOR_SAID = re.compile(rb"sep=([,;\t|])\r?\n")  # the first line that Excel writes and reads
+GROUPED_BY_POINTS = r"^-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})$"
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
@@ -321,15 +325,23 @@ class CsvDialect(Dialect):
         return table
 
     def _with_codes_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
-        """Return the table with columns as text of which most fields are digits, E and digits, and remember these."""
+        """Return the table with columns as text that Arrow takes for fractions, and remember these.
+
+        That is of codes such as 12E5, and of whole numbers with points between thousands: 950 beside 1.234.
+        """
         from pyarrow import compute
 
-        if not count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")):
-            return table
         floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-        texts = self._parsed(block, self._text(floats), only=floats)
-        for name in floats:
-            if (compute.mean(compute.match_substring_regex(texts[name], DIGITS_E_DIGITS)).as_py() or 0) > 1 / 2:
+        coded = floats if count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")) else []
+        grouped = [name for name in floats if _may_be_grouped(table[name].drop_null().to_numpy())]
+        if not (suspects := list(dict.fromkeys([*coded, *grouped]))):
+            return table
+        texts = self._parsed(block, self._text(suspects), only=suspects)
+        for name in suspects:
+            like_codes = compute.mean(compute.match_substring_regex(texts[name], DIGITS_E_DIGITS)).as_py() or 0
+            fits = compute.all(compute.match_substring_regex(texts[name], GROUPED_BY_POINTS)).as_py()
+            short = compute.mean(compute.match_substring_regex(texts[name], "^-?[0-9]+$")).as_py() or 0
+            if like_codes > 1 / 2 or (name in grouped and fits and short > UNMARKED):
                 self._padded.add(name)
                 table = table.set_column(table.schema.get_field_index(name), name, texts[name])
         return table
@@ -391,6 +403,14 @@ def count_fields(block: bytes, separator: str, pattern: str) -> int:
 
     begins = rf'(?:^|[{separator}\r\n"])'
     return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + pattern)[0].as_py())
+
+
+def _may_be_grouped(x: NDArray[np.float64]) -> bool:
+    """Say whether numbers are below a thousand with three decimals, but some without any: 1.234 may be 1,234."""
+    thousandths = np.abs(x) * 1000
+    if len(x) == 0 or thousandths.max() >= 1e6 or (np.abs(thousandths - np.rint(thousandths)) > 1e-6).any():
+        return False
+    return bool(UNMARKED < (x == np.rint(x)).mean() < 1)
 
 
 def _count_padded(table: pa.Table) -> int:

@@ -40,6 +40,7 @@ CURRENCY = rf"(?:[A-Za-z]{{1,3}})?\p{{Sc}}|(?i:{CODES})\.?"
 CELL = (
     rf"^(?:[~≈≤≥]|[<>]=?)? ?(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
     r"(?P<digits>[.,]?[0-9](?:[0-9.,' ]*[0-9])?)(?P<exponent>[eE][+-]?[0-9]{1,3})?(?:[.,]--?)?"
+    r"(?: ?(?:±|\+/-) ?[0-9][0-9.,]*)?"  # what a measurement may be off
     r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{N}%/"·.* ]*)?"""
     r" ?(?P<minus>-)? ?(?P<end>\))?$"
 )
@@ -78,7 +79,7 @@ def evenly(texts: pa.Array, most: int) -> pa.Array:
 
 @dataclass(frozen=True)
 class NumberCells:
-    """Hold the parts of cells by name: null where a cell is not a number, empty where it lacks this part."""
+    """The parts of cells by name: null where a cell is not a number, empty where it lacks this part."""
 
     parts: dict[str, pa.Array]
 
@@ -229,7 +230,7 @@ Affixes = tuple[str, str]  # what stands before and after the digits
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """Hold how the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
+    """How the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
 
     decimal: str = "."  # a point or a comma; the other one, spaces and apostrophes stand between groups of digits
     thousands: str = ""  # which of these does, where one does
@@ -372,7 +373,9 @@ def _learn(texts: pa.Array, usual: str) -> tuple[NumberFormat | None, str]:
         return None, about_units
     decimal, about_marks = _decimal_mark(cells, usual, currency=any(map(is_currency, affixes)))
     writing = NumberFormat(decimal, _thousands(cells, decimal), *affixes, _decimals(cells, decimal), magnitudes)
-    return writing, "; ".join(filter(None, (about_marks, about_units)))
+    with_error = pc.any(pc.match_substring_regex(texts, r"±|\+/-")).as_py()
+    about_errors = "what stands behind ± is left out" if with_error else ""
+    return writing, "; ".join(filter(None, (about_marks, about_units, about_errors)))
 
 
 def _are_codes(texts: pa.Array, gaps: int) -> bool:

@@ -28,7 +28,7 @@ from centrality.torch.networks import finest, to_score
 
 
 class Buffers(nn.Module):
-    """Hold arrays as buffers, floating ones in the most precise type that the device has."""
+    """A module of arrays as buffers, floating ones in the most precise type that the device has."""
 
     def hold(self, finest: torch.dtype, arrays: Constants) -> None:
         """Register a buffer for each array, and nothing for None."""
@@ -219,7 +219,7 @@ class TorchScorer(NetworkScorer):
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
         with self._one_at_a_time, torch.no_grad(), exact_products():
-            return np.asarray(self._networks(self._there(z)).cpu().numpy())
+            return np.asarray(self._networks(self._to_device(z)).cpu().numpy())
 
     def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
@@ -232,18 +232,18 @@ class TorchScorer(NetworkScorer):
         n, s = at.shape
         points = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1)
         with self._one_at_a_time, exact_products():
-            places = self._there(points).requires_grad_()
+            places = self._to_device(points).requires_grad_()
             outputs: Tensor = self._networks(places)
 
         def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
             with self._one_at_a_time, exact_products():
-                given = self._there(by).reshape(outputs.shape)
-                (by_points,) = torch.autograd.grad(outputs, places, given, retain_graph=True)  # once for each head
+                by_outputs = self._to_device(by).reshape(outputs.shape)
+                (by_points,) = torch.autograd.grad(outputs, places, by_outputs, retain_graph=True)  # once for each head
             return np.asarray(by_points.view(n, s, -1).sum(1).cpu().numpy())
 
         return outputs.detach().view(self.members, n, s, -1).cpu().numpy(), back
 
-    def _there(self, array: NDArray[np.float32]) -> Tensor:
+    def _to_device(self, array: NDArray[np.float32]) -> Tensor:
         """Copy an array to the device."""
         return torch.from_numpy(np.require(array, np.float32, ["C", "W"])).to(self.device)
 
@@ -258,16 +258,16 @@ class DeviceScorer:
         """Return both heads in the units in which they are mixed."""
         blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, rows.shape[0], ROWS_AT_ONCE))
         with torch.no_grad(), exact_products():
-            found = [self._module.units(self._there(block)) for block in blocks]
-            return np.asarray(torch.cat(found).cpu().numpy(), dtype=np.float64)
+            units = [self._module.units(self._to_device(block)) for block in blocks]
+            return np.asarray(torch.cat(units).cpu().numpy(), dtype=np.float64)
 
-    def _there(self, block: CheckedRows | Tensor) -> Tensor:
+    def _to_device(self, block: CheckedRows | Tensor) -> Tensor:
         if isinstance(block, Tensor):
             return block.to(self._device)
-        own = torch.from_numpy(np.require(block, requirements=["C", "W"]))
+        rows = torch.from_numpy(np.require(block, requirements=["C", "W"]))
         if self._device.startswith("cuda"):
-            own = own.pin_memory()  # the next block is copied while this one is computed with
-        return own.to(self._device, non_blocking=True)
+            rows = rows.pin_memory()  # the next block is copied while this one is computed with
+        return rows.to(self._device, non_blocking=True)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Heads(Protocol):
 
 @dataclass(frozen=True)
 class Noise:
-    """Hold the noise of a batch's rows: eta[i] times `drawn` was added to row i, which trains one potential."""
+    """The noise of a batch's rows: eta[i] times `drawn` was added to row i, which trains one potential."""
 
     drawn: Tensor  # (members, r, p) standard normal, already added to the rows
     eta: Tensor  # (r, 1)

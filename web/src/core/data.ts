@@ -44,7 +44,7 @@ export interface Data {
   colour: string; // "f", or "=" and the column that rows are coloured by to begin with
   findings?: Findings | "ask"; // what is wrong, or the host is asked for it after the first picture
   typicalWith: boolean; // the host says which cells would make a row typical
-  words: boolean; // that make a text odd
+  words: string[]; // columns of texts of which the host says which words make a row odd
   whole: boolean; // pictures and texts as large as they are
   later: boolean; // the host makes a better map
   jobs: boolean; // it learns from marks, picks rows and finds copies
@@ -130,7 +130,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     mayBeGiven: header.may_be_given ?? [],
     findings: header.findings,
     typicalWith: Boolean(header.typical_with),
-    words: Boolean(header.words),
+    words: header.words ?? [],
     whole: Boolean(header.whole),
     later: Boolean(header.later),
     jobs: Boolean(header.jobs),

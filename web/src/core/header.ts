@@ -121,7 +121,7 @@ export interface Header {
   guilty?: string[];
   findings?: Findings | "ask";
   typical_with?: boolean;
-  words?: boolean;
+  words?: string[];
   cells?: Record<string, Texts>;
   keys?: Texts | "ask";
   whole?: boolean;

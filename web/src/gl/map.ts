@@ -370,7 +370,7 @@ export class MapPart implements Gestured {
     const resting = !corners.length && !signs.length && !this.#far.any && !this.#things;
     const empty = resting && !rows.length && !this.#named && !this.#groups.any(this.#scene) && paint.map !== "kinds";
     const { x, y, zoom } = state;
-    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, this.#groups.any(this.#scene)].join() : "?";
+    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, state.groups, this.#groups.any(this.#scene)].join() : "?";
     if (overlaid !== "?" && overlaid === this.#overlaid) return; // the browser would put together the whole page again
     this.#overlaid = overlaid;
     this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared

@@ -41,7 +41,7 @@ void main() {
   if (value < 0.0 && byScore < 0.5) colour.rgb = faint;
   // What is odd stands out in either light: larger, and in the dark, where its blues are dim, before paler typical rows.
   float oddness = byScore > 0.5 ? 1.0 - at : 0.0;
-  if (dark > 0.5) colour.a *= 0.55 + 0.45 * smoothstep(0.3, 0.9, oddness);
+  if (dark > 0.5) colour.a *= 0.76 + 0.24 * smoothstep(0.3, 0.9, oddness);
   if (lit > 0.5 && selected) colour = vec4(oddInk, 1.0);
   if ((chosen > 0.5 && !selected) || (limit > 0.0 && !odd)) colour.a *= 0.3;
   if (away) colour = vec4(faint, 0.16);

@@ -36,7 +36,8 @@ export class Controls implements Part {
     on(app.untilEnter(this.#search), { input: searched });
     const names = h("datalist", { id: list }, ...data.columns.slice(0, 50).map((c) =>
       h("option", { value: `${/\s/.test(c.name) ? `"${c.name}"` : c.name}${c.kind === "number" || c.kind === "date" ? ">" : ":"}` })));
-    this.#table = h("button", { onclick: () => app.set({ table: app.state.table ? "" : data.kind ? "gallery" : "table" }) }, data.kind ? "Gallery" : "Table");
+    const pictures = data.kind === "picture";
+    this.#table = h("button", { onclick: () => app.set({ table: app.state.table ? "" : pictures ? "gallery" : "table" }) }, pictures ? "Pictures" : "Table");
     this.#saved = new Saved(app);
     const act = (text: string, does: () => void, close = true) => h("button", { onclick: () => {
       if (close) this.#menu.open = false;
@@ -46,7 +47,10 @@ export class Controls implements Part {
     this.#lines = act("Lines around groups", () => app.set({ groups: app.state.groups === "lines" ? "names" : "lines" }), false);
     this.#menu.append(h("div.sheet", act("Help and keys", () => this.#help.showModal()), act("Light or dark", () => app.set({ theme: app.dark ? "light" : "dark" })),
       act("Save a picture of the map", () => savePng(app, layers)), this.#names, this.#lines));
-    for (const menu of [this.#menu, this.#saved.element]) on(menu, { focusout: ({ relatedTarget }) => relatedTarget && !menu.contains(relatedTarget as Node) && (menu.open = false) });
+    const leave = ({ target }: Event) => {
+      for (const menu of [this.#menu, this.#saved.element]) if (!menu.contains(target as Node)) menu.open = false;
+    };
+    on(app.root, { pointerdown: leave, focusin: leave });
     fillHelp(this.#help, app);
     this.element = h("header.bar", {},
       h("h1", data.title), this.#rows, this.#clear,

@@ -13,11 +13,12 @@ import { moreButton } from "./full";
 import { markAll } from "./findings";
 import { Learn } from "./learn";
 import { Tags } from "./tags";
-import { type Answers, MOST_P, NO_WORDS, sentences, typicalLine, unitsAt, weighed } from "./why";
+import { type Answers, MOST_P, sentences, typicalLine, unitsAt, weighed } from "./why";
 import { exact, many, plural, score, short, signed } from "../core/words";
 
 const FIRST = 100; // rows to review while no threshold says how many
 const MOST = 20_000; // rows of a queue
+const MOST_TEXTS = 4; // texts of a row whose words are asked for
 const VERDICTS: [Exclude<Said, "">, string, string][] = [["outlier", "o", "Outlier"], ["fine", "f", "Fine"], ["later", "l", "Later"]];
 
 export class Queue implements Part {
@@ -35,7 +36,7 @@ export class Queue implements Part {
   #rows: number[] = []; // to be reviewed, from the oddest on
   #places = new Map<number, number>();
   #shown = -1;
-  #words: Words = NO_WORDS; // of the row that is shown, once they are known
+  readonly #words = new Map<string, Words>(); // of the texts of the row that is shown, once they are known
 
   constructor(
     private readonly app: App,
@@ -111,7 +112,7 @@ export class Queue implements Part {
     });
     this.#note.disabled = row < 0;
     if (document.activeElement !== this.#note || row !== this.#shown) this.#note.value = note;
-    if (row !== this.#shown) this.#words = NO_WORDS;
+    if (row !== this.#shown) this.#words.clear();
     this.#shown = row;
     this.#tags.show();
     this.element.classList.toggle("reading", row >= 0);
@@ -126,10 +127,13 @@ export class Queue implements Part {
       if (why) again();
       void this.answers.typicalWith(row).then((line) => line && again());
     });
-    void this.answers.words(row).then((words) => {
-      this.#words = words;
-      if (words.words.length) again();
-    });
+    for (const column of app.data.words.slice(0, MOST_TEXTS)) {
+      void this.answers.words(row, column).then((words) => {
+        if (row !== this.#shown || !words.words.length) return;
+        this.#words.set(column, words);
+        again();
+      });
+    }
   }
 
   #fill(row: number): void {

@@ -31,7 +31,7 @@ export class Saved implements Part {
     this.element.append(h("div.sheet", this.#views, this.#name,
       host.linked && act("Copy a link to this view", () => void this.#copy()),
       host.page && act("Save as one file", () => void this.#page()),
-      h("h3", "Marks"), this.#kept,
+      h("b", "Marks"), this.#kept,
       act("Marks as CSV", () => save("marks.csv", new Blob([marks.csv()], { type: "text/csv" }))),
       host.marks.take && act("Take marks from a file", () => file.click()), file, by));
     this.#show();

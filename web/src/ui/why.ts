@@ -12,7 +12,7 @@ export const NO_WORDS: Words = { words: [], typical: [0, 0] };
 
 export class Answers {
   readonly #known = new Map<number, Why>();
-  readonly #words = new Map<number, Promise<Words>>();
+  readonly #words = new Map<string, Promise<Words>>();
   readonly #asked = new Map<number, Promise<Why | undefined>>();
   readonly #typical = new Map<string, TypicalWith>(); // by row and t
 
@@ -36,15 +36,16 @@ export class Answers {
     return this.#asked.get(row);
   }
 
-  /** What each word of a row's text adds; nothing where nobody can tell. */
-  async words(row: number): Promise<Words> {
+  /** What each word of a text of a row adds; nothing where nobody can tell. */
+  async words(row: number, column: string): Promise<Words> {
     const { host, data } = this.app;
-    if (!data.words || !host.ask) return NO_WORDS;
-    if (!this.#words.has(row)) {
-      this.#words.set(row, host.ask<Words>("words", row).catch(() => NO_WORDS));
+    if (!data.words.includes(column) || !host.ask) return NO_WORDS;
+    const text = `${row} ${column}`;
+    if (!this.#words.has(text)) {
+      this.#words.set(text, host.ask<Words>("words", row, column).catch(() => NO_WORDS));
       if (this.#words.size > REMEMBERED) this.#words.delete(this.#words.keys().next().value!);
     }
-    return this.#words.get(row)!;
+    return this.#words.get(text)!;
   }
 
   /** Which cells would make a row typical at this t, as far as that is known now. */

@@ -68,10 +68,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "version": ("centrality version",),
 }
 
-DESCRIPTION = "How typical is each row of your data, from global (t=0) to local (t=1)?"
+DESCRIPTION = "What is odd in this file, and why? No labels, no rules: every row gets a number for how typical it is."
 FIRST_STEPS = """\
 first steps:
   centrality datasets houses -o houses.csv
+  centrality check houses.csv
   centrality rank houses.csv --top 5
   centrality explore houses.csv
 """

@@ -208,7 +208,7 @@ def follow(arguments: argparse.Namespace) -> Result:
                 print(harmless(f"centrality: line {lines + broken} skipped: {error}"), file=sys.stderr, flush=True)
                 continue
             lines += 1
-            answer: dict[str, object] = {"line": text, "centrality": None, "p_value": None, "channels": {}}
+            answer: Result = {"line": text, "centrality": None, "p_value": None, "channels": {}}
             if moment is not None:
                 answer |= {
                     "centrality": moment.centrality,

@@ -102,10 +102,12 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues"]:
+    from centrality import tables
     from centrality.analysis.drift import compare_windows
     from centrality.model.reader import reader_of
 
-    if Path(arguments.old).suffix == ".safetensors":
+    against_model = Path(arguments.old).suffix == ".safetensors"
+    if against_model:
         model, training, heads, rows, unreadable = _against_model(arguments)
         reference = f"training rows of {arguments.old}"
     else:
@@ -113,8 +115,14 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues
         reference = f"rows of {arguments.old}"
     window = arguments.window or max(100, -(-len(heads) // WINDOWS))
     window = window if window < len(heads) else None
-    names = reader_of(model).names_of_vectors()
-    return compare_windows(training, heads, window, reference, rows=rows, names=names), unreadable
+    reader = reader_of(model)
+    constants = reader.constants(tables.read(arguments.new)) if reader.has_constants() else []
+    names = reader.names_of_vectors()
+    threshold = reader.about_threshold(heads, float(model.t)) if against_model else ""
+    report = compare_windows(
+        training, heads, window, reference, rows=rows, names=names, constants=constants, threshold=threshold
+    )
+    return report, unreadable
 
 
 def _against_model(arguments: argparse.Namespace) -> "Compared":

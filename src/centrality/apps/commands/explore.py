@@ -24,7 +24,7 @@ HELP = "open the explorer page in a browser, or write it to one file"
 
 
 class Result(TypedDict):
-    """Hold how many rows were shown on which map, and the page's file or address."""
+    """How many rows were shown on which map, and the page's file or address."""
 
     rows: int
     map: str
@@ -102,7 +102,7 @@ def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "Vi
             key=arguments.key,
             against=_other_model(arguments),
             against_name="" if arguments.against is None else arguments.against.stem,
-            soon=arguments.export is None,
+            defer_umap=arguments.export is None,
             kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
         )
 

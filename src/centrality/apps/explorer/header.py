@@ -171,7 +171,7 @@ class Header(TypedDict):
     guilty: NotRequired[list[str]]  # features, from the one that makes the odd rows odd most of all
     findings: NotRequired[Findings | Literal["ask"]]  # what is wrong, or the host says so after the first picture
     typical_with: NotRequired[bool]  # the host can say which cells would make a row typical
-    words: NotRequired[bool]  # the host can say which words of a text make it odd
+    words: NotRequired[list[str]]  # columns of texts of which the host can say which words make a row odd
     cells: NotRequired[dict[str, Texts]]  # by column, as they came, where the column itself does not tell
     keys: NotRequired[Texts | Literal["ask"]]  # of all rows, by which marks are kept; else their number is their key
     whole: NotRequired[bool]  # the host has pictures and texts in full

@@ -48,11 +48,11 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
         return None
 
     @cache  # made with the first answer: a page does not wait for it
-    def sought() -> tuple[Neighbours, Neighbours]:
+    def indexes() -> tuple[Neighbours, Neighbours]:
         typical = np.sort(np.argsort(centrality, kind="stable")[n // 2 :])
         return _nearest_among(vectors, typical, 1), _nearest_among(vectors, np.arange(n), NEAREST - 1)
 
-    return lambda rows: np.hstack([nearest(rows) for nearest in sought()])
+    return lambda rows: np.hstack([nearest(rows) for nearest in indexes()])
 
 
 def _nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], most: int) -> Neighbours:
@@ -145,12 +145,12 @@ class UmapJob:
 
 @dataclass(frozen=True)
 class Layout:
-    """Hold the positions of the rows, the names of the axes, and whether each axis has a unit of its own."""
+    """The positions of the rows, the names of the axes, and whether each axis has a unit of its own."""
 
     points: Points
     axes: tuple[str, str]
     own_scales: bool = False
-    later: UmapJob | None = None
+    better_layout: UmapJob | None = None
 
 
 def laid_out(
@@ -160,10 +160,10 @@ def laid_out(
     seed: int | None,
     *,
     progress: bool = False,
-    soon: bool = False,
+    defer_umap: bool = False,
     kept: Path | None = None,
 ) -> Layout:
-    """Return the layout of the rows: the user's map, two columns, or a method; with `soon`, do not wait for UMAP."""
+    """Return the layout of the rows: the user's map, two columns, or a method; `defer_umap` does not wait for UMAP."""
     if isinstance(on, np.ndarray):
         return Layout(_own_map(on, len(vectors)), ("1", "2"))
     names = on.split(",") if isinstance(on, str) and "," in on else on
@@ -176,8 +176,8 @@ def laid_out(
         method = "umap" if FEWEST < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
     if method == "umap" and (known := kept_points(kept, vectors, seed)) is not None:
         return Layout(known, UmapJob.axes)
-    if method == "umap" and soon:
-        return Layout(maps.embed(vectors, method="pca"), ("PCA 1", "PCA 2"), later=UmapJob(vectors, seed, kept))
+    if method == "umap" and defer_umap:
+        return Layout(maps.embed(vectors, method="pca"), ("PCA 1", "PCA 2"), better_layout=UmapJob(vectors, seed, kept))
     points = maps.embed(vectors, method=method, random_state=seed, progress=progress)
     if method == "umap":
         keep(kept, vectors, seed, points)

@@ -74,20 +74,15 @@ def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
         whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
         return whole or not pa.types.is_integer(held.type)
     if column.kind == "date":
-        fine = pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")
-        return not in_file and not (fine and _is_finer(held))
+        if in_file or not (pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")):
+            return not in_file
+        in_one = 1000 if held.type.unit == "us" else 1_000_000  # of a millisecond, which is what the page has
+        return not (held.cast(pa.int64()).drop_null().to_numpy() % in_one).any()
     return column.kind == "category" and not in_file
 
 
-def _is_finer(held: pa.ChunkedArray) -> bool:
-    """Say whether some moment is not a whole number of milliseconds."""
-    in_one = 1000 if held.type.unit == "us" else 1_000_000
-    moments = held.cast(pa.int64()).drop_null().to_numpy()
-    return bool((moments % in_one).any())
-
-
 class Question(TypedDict):
-    """Hold a question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
+    """A question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
 
     ask: str
     row: NotRequired[int]
@@ -167,11 +162,11 @@ def typical_with(view: View, row: int, t: object) -> TypicalWith:
     return {"columns": [], "like": like, "units": pair(view.units[row])}
 
 
-def words(view: View, row: int) -> Words:
-    """Return what each word of a row's text adds to its units."""
-    if view.live is None or not view.live.has_words:
+def words(view: View, row: int, column: object) -> Words:
+    """Return what each word of a text of a row adds to the row's units."""
+    if view.live is None or column not in view.live.texts:
         return {"words": [], "typical": (0.0, 0.0)}
-    return view.live.words(row)
+    return view.live.words(row, str(column))
 
 
 def whole_texts(view: View, row: int) -> dict[str, str]:
@@ -179,11 +174,11 @@ def whole_texts(view: View, row: int) -> dict[str, str]:
     return {} if view.whole_texts is None else view.whole_texts(row)
 
 
-def again(view: View, given: object) -> View:
+def refit(view: View, given: object) -> View:
     """Return the view of the same rows by a model fitted again with these columns as context."""
-    if view.again is None:
+    if view.refit is None:
         raise InputError("There is no model behind this page that could be fitted anew.")
-    return view.again(given)
+    return view.refit(given)
 
 
 def jobs(view: View) -> Jobs:
@@ -195,7 +190,7 @@ def jobs(view: View) -> Jobs:
 
 ANSWERS: dict[str, Callable[[View, int, object], object]] = {
     "why": lambda view, row, _: why(view, row),
-    "words": lambda view, row, _: words(view, row),
+    "words": words,
     "texts": lambda view, row, _: whole_texts(view, row),
     "typical": typical_with,
     "findings": lambda view, _, __: jobs(view).findings(),

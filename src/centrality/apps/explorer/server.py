@@ -324,8 +324,8 @@ class Answers:
 
     def end(self) -> None:
         """Stop what is still being made of the view."""
-        if self.view.later is not None:
-            self.view.later.end()
+        if self.view.better_layout is not None:
+            self.view.better_layout.end()
 
     def answer(self, path: str) -> Answer:
         """Answer a GET request for this path; paths that are not listed here do not exist."""
@@ -356,16 +356,16 @@ class Answers:
     def _renew(self, body: bytes) -> Renewed:
         """Fit the model again with the columns named in the body as context, and show the same rows by it."""
         with self._fitting:
-            view = questions.again(self.view, _decoded(body))
+            view = questions.refit(self.view, _decoded(body))
             data = payload.pack(view, pictures=False, reasons=False)
             before, self.view, self.data = self.view, view, data
-        if before.later is not None:
-            before.later.end()
+        if before.better_layout is not None:
+            before.better_layout.end()
         return {"given": list(view.given)}
 
     def _map(self) -> BetterMap:
         """Return the better map, or its progress; it is started by the first such request."""
-        later = self.view.later
+        later = self.view.better_layout
         if later is not None:
             later.start()
         if later is None or later.points is None:

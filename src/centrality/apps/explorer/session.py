@@ -1,5 +1,6 @@
 """What a page can ask a model to do: live rows, jobs, explanations."""
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -28,12 +29,13 @@ from centrality.representations.base import as_arrow
 from centrality.selection.copies import WORDS, Copies, copies
 from centrality.selection.pick import Picker
 
+LOG = logging.getLogger(__name__)
 MOST_TO_REVIEW = 20_000  # rows of a queue
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """Hold the model and the rows of a view; questions and answers name rows by their position in it."""
+    """The model and the rows of a view; questions and answers name rows by their position in it."""
 
     model: CentralityModel
     vectors: CheckedRows  # (n, p)
@@ -91,6 +93,9 @@ class Jobs:
             return cast("Findings", check(self.given, model=self.model).as_dict())
         except InputError as error:
             return {"verdict": f"These rows could not be checked: {error}", "rows": 0, "findings": []}
+        except Exception:  # a bug of ours, or of the user's own representation, must not cost the reader the page
+            LOG.exception("The rows were not checked")
+            return {"verdict": "These rows were not checked: an error, see the terminal.", "rows": 0, "findings": []}
 
     @cached_property
     def _copies(self) -> Copies:
@@ -116,7 +121,7 @@ TOLD = 6  # features of a row that the page names at one t
 
 @dataclass(frozen=True)
 class Explained:
-    """Hold what each feature contributes to the global and the local units of k rows."""
+    """What each feature contributes to the global and the local units of k rows."""
 
     parts: NDArray[np.float64]  # (k, 2, features)
     units: NDArray[np.float64]  # (k, 2) of the rows
@@ -207,7 +212,8 @@ class Live:
     def __init__(self, model: CentralityModel, rows: EditableRows, shown: tuple[Column, ...]) -> None:
         self._model, self._rows = model, rows
         self.columns = tuple(column.name for column in shown if column.name in rows.columns)
-        self.has_words = reader_of(model).input_spec().kind == "text"
+        shown_texts = {column.name for column in shown if column.kind == "text"}
+        self.texts = tuple(name for name in self.columns if name in shown_texts)
 
     def borrowed(self, row: int, typical: int, columns: Sequence[str]) -> NDArray[np.float64]:  # (len(columns), 2)
         """Return the units of the row with its first, its first two, ... of these cells as the typical row has them."""
@@ -218,16 +224,18 @@ class Live:
             variants.append(own)
         return map_valid_rows(self._rows.vectors(pa.concat_tables(variants)), self._model.fitted_.units)
 
-    def words(self, row: int) -> Words:
-        """Return the text in pieces, with what each adds to both units: their fall when the piece is left out."""
-        name = self._rows.columns[0]
-        whole = str(self._rows.take(row)[name][0].as_py() or "")
+    def words(self, row: int, column: str) -> Words:
+        """Return a text in pieces, with what each adds to both units: their fall when the piece is left out."""
+        one = self._rows.take(row)
+        whole = str(one[column][0].as_py() or "")
         pieces = _pieces(whole)
         if len(pieces) < 2:
             return {"words": [], "typical": (0.0, 0.0)}
         texts = [whole, *("".join(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
         fitted = self._model.fitted_
-        vectors = self._rows.vectors(pa.table({name: texts}))
+        variants = pa.concat_tables([one] * len(texts))
+        place = variants.column_names.index(column)
+        vectors = self._rows.vectors(variants.set_column(place, column, pa.array(texts, pa.string())))
         units = map_valid_rows(vectors, fitted.units)  # (1 + pieces, 2)
         words: list[Word] = [
             {"text": piece, "global": of_global, "local": of_local}

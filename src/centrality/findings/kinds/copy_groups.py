@@ -36,4 +36,4 @@ def twins_by_chance(sheet: Sheet) -> float:
     """Return how many rows would equal another one if columns knew nothing of each other."""
     shares = [column.counts / len(column.codes) for column in sheet.columns]
     alike = float(np.exp(sum(np.log((share**2).sum()) for share in shares))) if shares else 0.0
-    return sheet.data.num_rows * (sheet.data.num_rows - 1) * alike
+    return float(sheet.data.num_rows * (sheet.data.num_rows - 1) * alike)

@@ -14,7 +14,7 @@ FEWEST = 5  # rows of a group
 HOLDS = 0.8  # the share of a group that its name must hold of
 PRECISE = 0.3  # the least share of the rows with that name that are among the oddest, for a name by one value
 PURE = 0.1  # the same, for a name by several rare values
-BEYOND = 5.0  # times as many rows as odd as ordinary data would have, from which on a cause is a finding
+BEYOND = 10.0  # times the number of rows: a cause of rows as odd as one in so many is a finding
 SHOWN = 4  # values named
 
 
@@ -29,7 +29,7 @@ class Name:
 def find(sheet: Sheet) -> Iterator[Finding]:
     """Find the causes that more rows have than ordinary data of this size would."""
     for cause in sheet.causes:
-        if cause.weight >= BEYOND * sheet.data.num_rows and cause.columns:
+        if cause.columns and cause.severity >= BEYOND * sheet.data.num_rows:
             yield cause
 
 

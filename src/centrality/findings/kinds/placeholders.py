@@ -11,7 +11,7 @@ from centrality.findings.sheet import Sheet
 
 FEWEST = 3  # rows that hold it: one or two may be mistakes
 TOGETHER = 3  # placeholders at one end: -1, -8 and -9
-FAR = 1000.0  # the least severity
+FAR = 100.0  # times as rare as the end of the other values, the least
 ZEROS = 0.2  # the share of the rows from which on 0 means that there is none of it
 SPIKE = 10.0  # times as many rows as hold any other value, in a column of very many values
 MANY = 50
@@ -73,10 +73,10 @@ def _far_levels(values: Floats, counts: np.ndarray) -> set[tuple[int, float]]:
                 continue
             spread = max(rest[: max(1, len(rest) // 10)].mean() - np.quantile(rest, 0.9), np.ptp(rest) / len(rest))
             gap = x[beyond - 1] - rest[0]
-            severity = len(rest) * np.exp(min(gap / spread, 50.0)) if spread > 0 else 1.0
+            times = float(np.exp(min(gap / spread, 50.0))) if spread > 0 else 1.0
             only_negative = (values[outer] < 0).all() and (np.delete(values[order], 0) >= 0).all() and len(rest) >= 10
-            if severity >= FAR or (only_negative and beyond == 1):
-                found |= {(int(place), float(max(severity, counts.sum() / counts[place]))) for place in outer}
+            if times >= FAR or (only_negative and beyond == 1):
+                found |= {(int(place), float(max(len(rest) * times, counts.sum() / counts[place]))) for place in outer}
                 break
     return found
 

@@ -10,7 +10,7 @@ from centrality.findings.finding import Finding
 from centrality.findings.numbers import Prediction
 from centrality.findings.sheet import Sheet
 
-CHANCE = 0.1  # cells as odd that would be found in ordinary data as large, at most
+CHANCE = 0.1  # the share of the cells called far off that ordinary data as large would have, at most
 SLIPS = (10.0, 100.0, 1000.0, 10_000.0, 1e6)
 UNITS = {2.54: "inches and centimetres", 3.281: "feet and metres", 1.609: "miles and kilometres",
          2.205: "pounds and kilograms", 4.546: "gallons and litres", 12.0: "months and years",
@@ -38,16 +38,27 @@ def find(sheet: Sheet) -> Iterator[Finding]:
 
 
 def _far_rows(sheet: Sheet) -> dict[int, Codes]:
-    """Return, by column, the cells so far off that hardly one would be in ordinary data of this size.
+    """Return, by column, the cells so far off that hardly any would be in ordinary data of this size.
 
-    Of each row only the most doubtful cell counts: a wrong one makes the others look wrong, too.
+    Of so many cells as odd as that, at most a tenth would be there by chance (Benjamini and Hochberg).
+    Of each row only one cell counts, as a wrong one makes the others look wrong, too: that which is far off both given
+    the others and by itself.
     """
     places = [prediction.measure.place for prediction in sheet.predictions]
+    if not places:
+        return {}
     doubts = sheet.doubts[:, places]
+    blame = doubts * np.stack([prediction.alone for prediction in sheet.predictions], axis=1)
+    rising = np.arange(1, len(doubts) + 1)
+    for k in range(len(places)):
+        most = np.sort(doubts[:, k])[::-1]
+        enough = np.flatnonzero(most * rising >= doubts.size / CHANCE)
+        bound = max(most[enough[-1]], len(doubts)) if len(enough) else np.inf
+        blame[doubts[:, k] < bound, k] = 0.0
     found = {}
     for k, place in enumerate(places):
         column = sheet.columns[place]
-        far = np.flatnonzero(doubts[:, k] >= np.maximum(doubts.max(1), doubts.size / CHANCE))
+        far = np.flatnonzero((blame[:, k] > 0) & (blame[:, k] >= blame.max(1)))
         far = far[np.bincount(column.codes[far], minlength=len(column.levels))[column.codes[far]] <= COMMON]
         found[place] = far[np.argsort(-doubts[far, k], kind="stable")]
     return found

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from centrality.findings.finding import EXAMPLES, MOST_SAID, Finding
+from centrality.findings.finding import EXAMPLES, Finding
 from centrality.findings.sheet import Sheet
 from centrality.series import Timeline
 
@@ -27,7 +27,7 @@ def find(sheet: Sheet) -> Iterator[Finding]:
             event.sentence,
             tuple(name for name, _ in event.channels if name in sheet.data.column_names),
             rows,
-            severity=min(event.severity, MOST_SAID),
+            severity=event.severity,
             examples=tuple(oddest.tolist()),
             typical=typical,
             advice="Look at what happened then; centrality rank --time shows milder stretches, too.",

@@ -11,6 +11,8 @@ from centrality.findings.sheet import Sheet
 
 HOLDS = 0.9  # the share of the rows in which a tie of numbers must hold
 SAME = 1e-6  # relative
+MOST_DECIMALS = 8
+MOSTLY = 0.5  # of the rows must not be 0
 SAMPLE = 200  # rows by which ties of numbers are tried
 MOST_COLUMNS = 40
 ORDER = 0.98  # the share of the rows in which one date comes first
@@ -32,16 +34,19 @@ def _sums(sheet: Sheet) -> Iterator[Finding]:
         return
     x = np.stack([column.numbers for column in columns if column.numbers is not None])  # (p, n)
     few = np.linspace(0, x.shape[1] - 1, min(SAMPLE, x.shape[1])).astype(np.intp)
+    near = np.array([_rounding(numbers) for numbers in x])
     told: set[frozenset[int]] = set()
     for parts, sign, values in _candidates(x[:, few]):
-        hold = _equal(values[None], x[:, few]).mean(1)
+        something = (x[:, few] != 0) & (values != 0)[None]  # of zeros alone, everything is a sum and a product
+        hold = (_equal(values[None], x[:, few], near[:, None]) & something).sum(1) / np.maximum(something.sum(1), 1)
+        hold[something.mean(1) < MOSTLY] = 0.0
         for whole in np.flatnonzero(hold >= HOLDS):
             if whole in parts or frozenset((whole, *parts)) in told:
                 continue
             made = x[list(parts)].sum(0) if sign == "+" else x[list(parts)].prod(0)
             told.add(frozenset((int(whole), *parts)))
             present = np.isfinite(made) & np.isfinite(x[whole])
-            broken = np.flatnonzero(present & ~_equal(made, x[whole]))
+            broken = np.flatnonzero(present & ~_equal(made, x[whole], near[whole]))
             if 0 < len(broken) <= (1 - HOLDS) * present.sum():
                 yield _no_sum(
                     sheet, columns[whole], [columns[part] for part in parts], sign=sign, rows=broken, made=made
@@ -59,9 +64,16 @@ def _candidates(x: Floats) -> Iterator[tuple[tuple[int, ...], str, Floats]]:
             yield tuple(range(first, last + 1)), "+", x[first : last + 1].sum(0)
 
 
-def _equal(a: Floats, b: Floats) -> np.ndarray:
-    """Say where numbers are equal, rounding to two decimals apart; a 0 that equals 0 counts, too."""
-    return np.asarray(np.abs(a - b) <= np.maximum(SAME * np.abs(a), 0.011))
+def _equal(a: Floats, b: Floats, near: Floats) -> np.ndarray:
+    """Say where numbers are equal but for rounding."""
+    return np.asarray(np.abs(a - b) <= np.maximum(SAME * np.abs(a), near))
+
+
+def _rounding(numbers: Floats) -> float:
+    """Return by how much sums of rounded numbers may differ: one unit of the last decimal that a column has."""
+    present = numbers[np.isfinite(numbers)][:SAMPLE]
+    decimals = next((d for d in range(MOST_DECIMALS) if np.allclose(present, np.round(present, d), rtol=1e-12)), 12)
+    return float(1.01 * 10.0**-decimals) if decimals else SAME
 
 
 def _no_sum(sheet: Sheet, whole: Column, parts: list[Column], *, sign: str, rows: Codes, made: Floats) -> Finding:

@@ -1,13 +1,12 @@
-"""What Spark runs in its workers, without Spark: scores of the batches of a partition."""
+"""Scores of the batches of a partition, as Spark runs them in its workers."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from centrality import Chain
-from centrality.bulk.score import ScoringJob
+from centrality.bulk.score import ScoringJob, score_batches
 from centrality.representations import Table
-from centrality.spark import scored_batches
 from centrality.tables.columns import DataNote, TableError
 from tests.conftest import quick
 
@@ -31,15 +30,15 @@ def with_new_kinds(rows: pa.Table, count: int) -> pa.Table:
 def test_a_batch_full_of_new_categories_is_judged_by_its_partition(rows, job):
     """Ten of the first 100 rows, one per cent of all: Spark cuts batches as it likes."""
     with pytest.warns(DataNote, match="10 of 1,000"):
-        scored = list(scored_batches(job, with_new_kinds(rows, 10).to_batches(max_chunksize=100)))
+        scored = list(score_batches(job, with_new_kinds(rows, 10).to_batches(max_chunksize=100)))
     assert sum(len(batch) for batch in scored) == 1000
     assert scored[0].schema.names == ["a", "kind", "centrality"]
 
 
 def test_a_partition_with_too_many_of_them_stops_the_job(rows, job):
     with pytest.raises(TableError, match="kind"):
-        list(scored_batches(job, with_new_kinds(rows, 100).to_batches(max_chunksize=100)))
+        list(score_batches(job, with_new_kinds(rows, 100).to_batches(max_chunksize=100)))
 
 
 def test_a_partition_without_rows_has_no_scores(job):
-    assert list(scored_batches(job, [])) == []
+    assert list(score_batches(job, [])) == []
