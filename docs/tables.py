@@ -10,7 +10,18 @@ import tables_of_choices
 import tables_of_speed
 from results import ROOT, markdown, origin, people, rows, short
 
-WITH_TABLES = ("method", "details", "lab_notebook", "data", "series", "speed", "service", "scale", "explorer", "explanations")
+WITH_TABLES = (
+    "method",
+    "details",
+    "lab_notebook",
+    "data",
+    "series",
+    "speed",
+    "service",
+    "scale",
+    "explorer",
+    "explanations",
+)
 GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels", "marks")
 PAGES = [
     ROOT / "README.md",
