@@ -11,7 +11,7 @@ import tables_of_speed
 from results import ROOT, markdown, origin, rows, short
 
 WITH_TABLES = ("method", "details", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
-GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels", "marks")
+GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks")
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",
