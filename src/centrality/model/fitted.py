@@ -308,7 +308,7 @@ class FittedModel(FrozenArrays):
             outputs = require_finite_scores(self.scorer.of_rows(block, self.scaling))
             return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
-        by_member = list(np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0))
+        by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
         if self.kinds is not None:
             by_member = np.stack([self.kinds(scores, dense(rows)) for scores in by_member])
         mixing = self.calibration.mixing
