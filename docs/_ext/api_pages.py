@@ -10,6 +10,7 @@ from typing import Any
 MODULES = {
     "centrality": "The estimators that most people need, and loading them from a file.",
     "centrality.representations": "Turn tables, texts, images and time series into vectors.",
+    "centrality.series": "Odd stretches of series, and moments judged as they come.",
     "centrality.depths": "Classical depths: estimators without training.",
     "centrality.regions": "What a depth is good for: medians, regions, comparisons, classifiers.",
     "centrality.metrics": "How good is a centrality?",
