@@ -255,7 +255,7 @@ class Table(Representation):
         check_is_fitted(self)
         table = as_arrow(X)
         if table.num_rows == 0:
-            raise TableError("Rows were wanted, the table has none.")
+            raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         vectors, counts = self._joined(encoded, self._most_gaps)
