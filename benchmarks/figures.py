@@ -46,6 +46,12 @@ ROUTINE = (
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
     _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
     _measured("false_discoveries", *SAME_SCORES),
+    _measured(
+        "certainty",
+        *(f"src/centrality/analysis/{part}.py" for part in ("certificate", "conformal", "monitor", "severity")),
+        *SAME_SCORES,
+        results=("certainty_*",),
+    ),
     _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
     _measured("explanations", *SAME_SCORES, results=("explanations_*",)),
     _measured("scale", *TABLES, *FITS, results=("scale", "scale_fit")),
@@ -82,7 +88,7 @@ ROUTINE = (
 # What takes hours, a GPU or another machine.
 BY_HAND = (
     _measured("detection", *SAME_SCORES, results=("detection/*", "detection/*/*")),
-    _measured("ablation", *SAME_SCORES, results=("ablation", "ablation_cells")),
+    _measured("ablation", "benchmarks/network_worth.py", *SAME_SCORES, results=("ablation", "ablation_cells")),
     _measured("contextual", *SAME_SCORES, results=("contextual", "contextual_means")),
     _measured("contextual_scenarios", *SAME_SCORES),
     _measured("dirty_calibration", *SAME_SCORES),
@@ -95,6 +101,7 @@ BY_HAND = (
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
     _measured("drift", "src/centrality/regions.py", "src/centrality/analysis/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
+    _measured("network_worth", *SAME_SCORES, results=("network_worth", "network_worth_cells", "network_worlds")),
     _measured("known_pairs", "src/centrality/depths/distance_based.py", *SAME_SCORES),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *SAME_SCORES, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),

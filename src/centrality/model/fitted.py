@@ -310,7 +310,7 @@ class FittedModel(FrozenArrays):
 
         by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
         if self.kinds is not None:
-            by_member = [self.kinds(scores, dense(rows)) for scores in by_member]
+            by_member = np.stack([self.kinds(scores, dense(rows)) for scores in by_member])
         mixing = self.calibration.mixing
         mixtures = np.column_stack([mixing.mixed(scores, t) for scores in by_member])
         centralities = mixing.squeeze(mixtures + self.shift(rows)[:, None])

@@ -84,7 +84,7 @@ def open_excel(path: Path) -> TextSource:
     content = text.getvalue().encode()
     dialect = CsvDialect(str(path), kind=".xlsx")
     source = TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
-    dialect.rows_above = table.top + header + 1
+    source.rows_above = table.top + header + 1
     return source
 
 
