@@ -208,3 +208,10 @@ def test_a_quarter_is_its_first_day_and_shown_as_a_quarter(format):
 @pytest.mark.parametrize("format", ["%d. %B %Y", "%a, %d %b %Y"])
 def test_days_with_a_point_or_their_name_are_dates(format):
     assert learn_format(pa.chunked_array([[f"{day:{format}}" for day in DAYS]])) == (format, "")
+
+
+def test_milliseconds_stored_as_seconds_are_a_doubt():
+    moments = pa.array([1_704_067_200_000 + 86_400_000 * k for k in range(60)], pa.timestamp("s"))
+    table = Table().fit(pa.table({"when": moments, "x": np.arange(60) % 7}))
+    year = round(1970 + (1_704_067_200_000 + 86_400_000 * 29.5) / 31_556_952)  # seconds of a mean Gregorian year
+    assert table.doubts() == {"when": f"its dates are about the year {year}: were milliseconds stored as seconds?"}
