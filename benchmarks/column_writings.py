@@ -68,8 +68,8 @@ def ours(column: Column) -> Reading:
 
 def seconds(dates: pd.Series) -> np.ndarray:
     aware = dates.dt.tz_localize("UTC") if dates.dt.tz is None else dates.dt.tz_convert("UTC")
-    since = (aware - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
-    return since.to_numpy(dtype=np.float64, na_value=np.nan)
+    counts = aware.dt.as_unit("us").to_numpy(dtype="datetime64[us]")
+    return np.where(np.isnat(counts), np.nan, counts.astype(np.int64) / 1e6)
 
 
 def by_dtype(series: pd.Series) -> Reading:
@@ -102,8 +102,11 @@ def by_skrub(column: Column) -> Reading:
 READERS: dict[str, Callable[[Column], Reading]] = {"centrality": ours, "pandas": by_pandas, "skrub": by_skrub}
 
 
-def is_right(column: Column, reading: Reading) -> bool:
+def is_right(column: Column, reading: Reading, *, strict: bool = True) -> bool:
+    """Say whether a reading is right; for readers that know no order and no doubt, words will do where one was due."""
     kind, values = reading
+    if not strict and kind == WORDS and column.kind in (ORDER, DOUBTED):
+        return True
     if column.kind == IDENTIFIER:
         return kind in (IDENTIFIER, WORDS, DOUBTED)
     if kind != column.kind and (kind, column.kind) not in ((DOUBTED, WORDS), (ORDER, WORDS)):
@@ -116,7 +119,9 @@ def measure_corpus() -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     columns = corpus()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        right = {name: [is_right(c, read(c)) for c in columns] for name, read in READERS.items()}
+        right = {
+            name: [is_right(c, read(c), strict=name == "centrality") for c in columns] for name, read in READERS.items()
+        }
     families = list(dict.fromkeys(column.family for column in columns))
     rows: list[dict[str, object]] = []
     for family in [*families, "all"]:

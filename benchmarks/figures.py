@@ -82,7 +82,7 @@ ROUTINE = (
 # What takes hours, a GPU or another machine.
 BY_HAND = (
     _measured("detection", *SAME_SCORES, results=("detection/*", "detection/*/*")),
-    _measured("ablation", *SAME_SCORES, results=("ablation", "ablation_cells")),
+    _measured("ablation", "benchmarks/network_worth.py", *SAME_SCORES, results=("ablation", "ablation_cells")),
     _measured("contextual", *SAME_SCORES, results=("contextual", "contextual_means")),
     _measured("contextual_scenarios", *SAME_SCORES),
     _measured("dirty_calibration", *SAME_SCORES),
@@ -95,6 +95,7 @@ BY_HAND = (
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
     _measured("drift", "src/centrality/regions.py", "src/centrality/analysis/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
+    _measured("network_worth", *SAME_SCORES, results=("network_worth", "network_worth_cells", "network_worlds")),
     _measured("known_pairs", "src/centrality/depths/distance_based.py", *SAME_SCORES),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *SAME_SCORES, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),

@@ -8,9 +8,20 @@ sys.path.insert(0, str(Path(__file__).parent))  # the tests load this file from 
 
 import tables_of_choices
 import tables_of_speed
-from results import ROOT, markdown, origin, rows, short
+from results import ROOT, markdown, origin, people, rows, short
 
-WITH_TABLES = ("method", "details", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
+WITH_TABLES = (
+    "method",
+    "details",
+    "lab_notebook",
+    "data",
+    "series",
+    "speed",
+    "service",
+    "scale",
+    "explorer",
+    "explanations",
+)
 GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks")
 PAGES = [
     ROOT / "README.md",
@@ -100,15 +111,11 @@ def ablation() -> str:
     body = []
     for r in rows("ablation"):
         line = [r["protocol"], r["change"]]
-        for kind in ("tables", "embeddings"):
-            for metric in ("roc", "ap"):
-                change, error = (float(r[f"{kind} {metric} {name}"]) for name in ("change", "se"))
-                line.append(
-                    short(r[f"{kind} {metric}"]) if r["change"] == "default" else f"{change:+.0f} ± {error:.0f}"
-                )
+        for metric in ("roc", "ap"):
+            change, error = float(r[f"{metric} change"]), float(r[f"{metric} se"])
+            line.append(short(r[metric]) if r["change"] == "default" else f"{change:+.0f} ± {error:.0f}")
         body.append(line)
-    kinds = [f"{kind}, {metric}" for kind in ("tables", "embeddings") for metric in ("AUC-ROC", "average precision")]
-    return markdown(["protocol", "change", *kinds], body)
+    return markdown(["protocol", "change", "AUC-ROC", "average precision"], body)
 
 
 def detection() -> str:
@@ -259,6 +266,37 @@ def contextual_scenarios() -> str:
     return markdown([*names, "seconds of one core"], body)
 
 
+def series_means() -> str:
+    """Return VUS-PR by collection: ours, what was run beside it, and what TSB-AD publishes."""
+    found = rows("series_means")
+    named = [name for name in found[0] if name not in ("kind", "collection", "series", "Timeline AUC-PR")]
+    names = [name for name in named if any(r[name] for r in found)]
+    body = []
+    for r in found:
+        best = max((name for name in names if r[name]), key=lambda name: float(r[name]))
+        cells = [(f"**{short(r[name])}**" if name == best else short(r[name])) if r[name] else "" for name in names]
+        body.append([r["kind"], r["collection"], r["series"], *cells])
+    return markdown(["channels", "collection", "series", *names], body)
+
+
+def series_events() -> str:
+    names = ["kind", "collection", "series", "false_alarms", "labelled", "found", "others"]
+    header = ["channels", "collection", "series", "false alarms asked", "labelled", "found", "called besides"]
+    return markdown(header, [[r[name] for name in names] for r in rows("series_events")])
+
+
+def series_alarms() -> str:
+    names = ["kind", "series", "length", "seen at 0.05", "seen at 0.5"]
+    body = [[people(r[name]) if name != "kind" else r[name] for name in names] for r in rows("series_alarms")]
+    return markdown(["nothing happens in", "series", "moments each", "false alarms at .05", "at .5"], body)
+
+
+def series_speed() -> str:
+    names = ["moments", "channels", "cpu_seconds", "peak_MiB"]
+    body = [[people(r[name]) for name in names] for r in rows("series_speed")]
+    return markdown(["moments", "channels", "seconds of the CPU, fit and scores", "peak MiB of the process"], body)
+
+
 def marks_error_rates() -> str:
     body = [
         [
@@ -292,6 +330,10 @@ MADE = (
     explanations_replaced,
     explanations_planted,
     marks_error_rates,
+    series_means,
+    series_events,
+    series_alarms,
+    series_speed,
 )
 TABLES = {make.__name__: make for make in (*MADE, *tables_of_choices.MADE, *tables_of_speed.MADE)}
 # Of tables that do not show the one result of their name.

@@ -12,7 +12,7 @@ import numpy as np
 
 # None of these calls another one of them.
 PARTS = {
-    "steps of training, by the engine": ("fuse.trainer", "EngineTrainer._train_member"),
+    "steps of training, by the engine": ("fuse.train", "EngineTrainer._train_member"),
     "batches and noise drawn": ("fuse.batches", "BatchSampler.draw"),
     "what drift remembers of the columns": ("fuse.estimator", "TrainingColumns.of"),
     "the background of the potentials": ("fuse.initialize", "background_of"),

@@ -117,3 +117,10 @@ def test_drift_can_fail_a_job(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*drift, str(tmp_path / "new.csv"), "--fail-on", "2"])
     assert "an effect from 0 to 1 was wanted, got 2" in capsys.readouterr().err
+
+
+def test_picked_rows_are_written_with_reasons(semicolons, tmp_path, capsys):
+    said(capsys, "pick", semicolons, "--odd", "3", "-o", tmp_path / "odd.csv", "--quiet")
+    with (tmp_path / "odd.csv").open(newline="") as file:
+        first = next(csv.DictReader(file, delimiter=";"))
+    assert (first["row"], first["reasons"][:5]) == ("99", "a 40,")

@@ -16,7 +16,7 @@ from centrality.fuse.comparisons import Comparison, compare
 from centrality.fuse.config import FitConfig
 from centrality.fuse.data import TrainingData
 from centrality.fuse.torch_trainer import TorchTrainer
-from centrality.fuse.trainer import EngineTrainer
+from centrality.fuse.train import EngineTrainer
 from centrality.network.network import LOWEST, Layout, Network, Weights, build
 from centrality.network.scaling import Scaling
 from tests.fuse.cases import config_of

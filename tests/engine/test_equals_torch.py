@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from centrality.engine import engine
 from centrality.fuse.paper import Algorithm1
 from centrality.fuse.torch_trainer import TorchTrainer
-from centrality.fuse.trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, Trainer, bias_corrected
+from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, Trainer, bias_corrected
 from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
 from centrality.network.scaling import Scaling

@@ -131,7 +131,7 @@ def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
     """Members of an ensemble are taught by threads of their own."""
     files = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr("centrality.fuse.trainer.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.fuse.train.cores", lambda threads=threads: threads)
         monkeypatch.setattr("centrality.model.fitted.cores", lambda threads=threads: threads)
         monkeypatch.setattr("centrality._internal.devices.cores", lambda threads=threads: threads)
         fitted_by(next(iter(BUILDS)), kind).save(tmp_path / str(threads))

@@ -86,7 +86,7 @@ def test_nor_in_what_only_a_served_page_has(open_page, serve, stories, colours):
     for state, link in SERVED_STATES.items():
         tab.evaluate(FOLLOW, link)
         settle(tab)
-        tab.locator(".verdict").first.wait_for(state="attached")
+        tab.locator(".finding").first.wait_for(state="attached")
         found[state] = tab.evaluate(RUN)
     tab.keyboard.press("v")
     tab.locator(".whole p").wait_for()

@@ -154,7 +154,7 @@ def test_guilty_words_are_pythons(open_page, serve, differences):
     case = texts()
     tab, view = open_page(serve(case.view)), case.view
     for row in case.rows:
-        told = words(view, row)
+        told = words(view, row, "item")
         parts = np.array([[word["global"], word["local"]] for word in told["words"]]).T[None]
         for t in DIAL:
             tab.evaluate("(text) => { location.hash = text; }", f"t={t}&row={row}&panel=review")

@@ -62,6 +62,7 @@ def test_pointing_at_a_finding_lights_its_rows_up_and_names_their_island(tab, tm
 def test_an_open_finding_shows_examples_beside_a_typical_row(tab):
     tab.locator(".finding").first.click()
     cells = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent).slice(0, 2))"
+    tab.locator(".examples").wait_for()
     shown = tab.locator(".examples tbody tr").evaluate_all(cells)
     assert shown == [["row 103", "99999"], ["row 104", "99999"], ["row 109", "99999"], ["typical", "20"]]
     assert tab.locator(".examples td.guilty").all_inner_texts() == ["99999"] * 3

@@ -5,6 +5,7 @@ import http.client
 import io
 import json
 import re
+import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -47,10 +48,13 @@ class Counted(Representation):
 
     def transform(self, X):
         kinds = ("cat", "dog", "sun", "gun")
-        return np.array([[text.split().count(word) for word in kinds] for text in X], dtype=np.float32)
+        return np.array([[str(text).split().count(word) for word in kinds] for text in X], dtype=np.float32)
 
     def shown(self, X):
         return X
+
+    def describe(self):
+        return {"text": "counted words"}
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +113,21 @@ def test_of_pictures_and_texts_no_cells_are_told(texts):
     X = np.random.default_rng(0).normal(size=(100, 3))
     pictures = view_of(quick(max_steps=50).fit(X), X, on="pca", columns={"digit": list("0123456789" * 10)})
     assert pictures.live is None  # what is shown is not what the model reads
+
+
+class Undescribed(Counted):
+    """A representation of the user's own that breaks where rows are checked."""
+
+    def describe(self):
+        raise RuntimeError("no words")
+
+
+def test_a_check_that_breaks_does_not_cost_the_reader_the_page(texts, caplog):
+    _, rows = texts
+    view = view_of(Chain(Undescribed(), FUSE(random_state=0, max_steps=20)).fit(rows), rows, on="pca")
+    header, _ = unpacked(pack(view, pictures=True, reasons=True))
+    assert header["findings"]["verdict"].startswith("These rows were not checked")
+    assert "no words" in caplog.text
 
 
 def test_findings_are_pythons_to_the_digit_wherever_they_are_asked_for(mixed, view):
@@ -260,7 +279,10 @@ def test_the_folder_that_a_picture_lies_in_is_a_column(tmp_path):
     table = tables.read(tmp_path)
     model = Chain(Images("gradients"), quick(max_steps=20)).fit(table["path"].to_pylist())
     view = view_of(model, table, on="pca")
-    (column,) = (column for column in view.columns if column.name == "folder")
+    (column,) = (one for one in view.columns if one.name == "folder")
     assert column.levels == ("bird", "cat")
     assert np.bincount(column.values).tolist() == [0, 12, 12]
     assert with_folders(table.slice(0, 5), "path").column_names == ["path"]  # all in one: it says nothing
+    shutil.copytree(tmp_path, tmp_path.with_name("moved"))
+    moved = view_of(model, tables.read(tmp_path.with_name("moved")), on="pca")
+    assert list(moved.keys) == list(view.keys)  # marks find their pictures again

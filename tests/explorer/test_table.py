@@ -124,6 +124,32 @@ def test_columns_that_make_rows_odd_come_first(open_page, tmp_path):
     assert tab.locator("li.column h3").all_text_contents() == ["c", "b", "a"]
 
 
+def test_columns_are_as_wide_as_their_cells_need_and_empty_ones_are_not_there(open_page, tmp_path):
+    table = pa.table(
+        {"kind": ["a", "b", "c"] * 3, "told": [f"a rather long sentence, the {k}th of nine" for k in range(9)]}
+    )
+    tab = open_page(exported(grid(columns=tuple(columns_of(table, 2))), tmp_path) + "#table=table&row=3")
+    heads = tab.locator("table.rows thead th")
+    assert [text.split()[0] for text in heads.all_text_contents()] == ["row", "centrality", "kind", "told"]
+    narrow, wide = (heads.nth(k).bounding_box()["width"] for k in (2, 3))
+    assert narrow < 100 < 250 < wide
+    tab.keyboard.press("o")
+    tab.locator("table.rows thead th", has_text="mark").wait_for()
+
+
+def test_pictures_lie_on_the_map_and_open_as_a_gallery(open_page, tmp_path):
+    pictures = np.full((9, 12, 12), 200, dtype=np.uint8)
+    tab = open_page(exported(grid(items=items_of(pictures, 9)), tmp_path))
+    assert tab.locator(".gallery img").count() == 9
+    grey = """() => { const c = document.querySelector('canvas.over');
+      if (c.hidden) return 0;
+      const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+      let count = 0;
+      for (let k = 0; k < data.length; k += 4) count += data[k + 3] === 255 && Math.abs(data[k] - 200) < 8 ? 1 : 0;
+      return count; }"""
+    tab.wait_for_function(f"() => ({grey})() > 9 * 40 * 40 * 0.4")  # some of them at least, 46 pixels wide
+
+
 def test_the_gallery_shows_rows_as_they_look_and_picks_them(open_page, tmp_path):
     pictures = np.arange(60)[:, None, None] * np.full((60, 6, 6), 4, dtype=np.uint8)
     heads = np.column_stack([np.linspace(0.1, 0.9, 60)] * 2)

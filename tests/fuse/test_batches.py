@@ -5,7 +5,7 @@ from centrality.engine import engine
 from centrality.fuse.batches import Batches, BatchSampler
 from centrality.fuse.comparisons import compare
 from centrality.fuse.paper import SCHEMES, Algorithm1
-from centrality.fuse.trainer import EngineTrainer, Losses
+from centrality.fuse.train import EngineTrainer, Losses
 from centrality.network.network import Layout, build
 from tests.fuse.cases import config_of, data_of
 from tests.present import present

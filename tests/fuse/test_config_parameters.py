@@ -41,7 +41,7 @@ from tests.fuse.cases import config_of
     ],
 )
 def test_a_setting_out_of_range_says_what_was_wanted_and_what_came_before_the_work(blob, monkeypatch, changes, message):
-    monkeypatch.setattr("centrality.fuse.trainer.make_trainer", lambda *_, **__: pytest.fail("it trains"))
+    monkeypatch.setattr("centrality.fuse.train.make_trainer", lambda *_, **__: pytest.fail("it trains"))
     monkeypatch.setattr("centrality.network.scaling.Scaling.fit", lambda *_: pytest.fail("it begins to work"))
     with pytest.raises(InputError, match=message):
         quick(**changes).fit(blob)

@@ -60,7 +60,7 @@ def test_the_page_of_algorithm_1_holds_nothing_of_ours():
     page = Path(paper.__file__).read_text(encoding="utf-8")
     modules = {str(node.module) for node in ast.walk(ast.parse(page)) if isinstance(node, ast.ImportFrom)}
     ours = {module.removeprefix("centrality.") for module in modules if module.startswith("centrality.")}
-    assert ours == {"_internal.checks", "fuse.comparisons", "fuse.data", "fuse.trainer"}
+    assert ours == {"_internal.checks", "fuse.comparisons", "fuse.data", "fuse.train"}
     for word in ("background", "fold", "synthetic", "context", "calibrat", "held_out", "FitConfig"):
         assert word not in page.lower(), word
     assert len(page.splitlines()) < 200

@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from centrality import FUSE, Chain
 from centrality.representations import Table
 from centrality.representations.table import identifiers, too_long_to_measure
 from centrality.tables.columns import DataNote
@@ -104,3 +105,16 @@ def test_ids_of_eighteen_digits_are_left_out_and_account_numbers_are_categories(
     assert table.get_feature_names_out().tolist() == [f"account {accounts[0]}", f"account {accounts[1]}", "age"]
     Z = table.transform(frame[:2])
     assert (Z[0, :2] != Z[1, :2]).all()
+
+
+@pytest.mark.slow
+def test_later_orders_are_not_called_for_their_number():
+    """Fitted on orders 100001 to 102000: of the next 2,000, which are like them, one in a hundred at most is called."""
+
+    def orders(first: int) -> pd.DataFrame:
+        rng = np.random.default_rng(first)
+        amount, land = rng.lognormal(4, 0.5, 2000).round(2), rng.choice(["DE", "FR", "AT"], 2000)
+        return pd.DataFrame({"order": np.arange(first, first + 2000), "amount": amount, "land": land})
+
+    model = Chain(Table(), FUSE(random_state=0)).fit(orders(100_001))
+    assert model.detect(orders(102_001), fdr=0.1).sum() <= 20

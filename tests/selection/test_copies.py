@@ -248,3 +248,8 @@ def test_moments_beyond_all_calendars_are_compared_and_shown():
     (group,) = copies(pa.table({"when": when, "a": X[:, 0], "b": X[:, 1]}))
     assert (group.kind, group.rows) == ("one column", (3, 100))
     assert [str(value)[:2] for value in group.differs["when"]] == ["55", "71"]
+
+
+def test_one_text_is_no_list_of_texts():
+    with pytest.raises(InputError, match="Several items were wanted, for example a list, got one str"):
+        copies("abc")

@@ -243,7 +243,7 @@ def test_shapes_hold_the_energy_of_a_window():
 
 def test_a_moment_has_the_mean_of_the_windows_over_it():
     scores = np.array([1.0, np.nan, 5.0])
-    np.testing.assert_array_equal(cover(scores, 5, 3), [1, 1, 3, 5, 5])
+    np.testing.assert_array_equal(cover(scores[:, None], 5, 3)[:, 0], [1, 1, 3, 5, 5])
 
 
 @pytest.mark.data

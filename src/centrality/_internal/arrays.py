@@ -118,19 +118,48 @@ def in_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)
     return (X.multiply(1 / unit).tocsr() if sparse.issparse(X) else X / unit), unit
 
 
+def evenly_spaced(count: int, limit: int) -> NDArray[np.intp]:
+    """Return the numbers of at most `limit` of `count` rows, evenly spaced from the first to the last.
+
+    >>> evenly_spaced(9, 3).tolist(), evenly_spaced(2, 3).tolist()
+    ([0, 4, 8], [0, 1])
+    """
+    return np.linspace(0, count - 1, min(count, limit)).astype(np.intp)
+
+
+def safe_divide(a: Any, b: NDArray[np.float64], default: float = 0.0) -> NDArray[np.float64]:
+    """Return a / b where b is above 0, and elsewhere this default.
+
+    >>> safe_divide(1.0, np.array([2.0, 0.0])).tolist()
+    [0.5, 0.0]
+    """
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
+
+
+def bend(values: NDArray[np.float64], knee: float) -> NDArray[np.float64]:
+    """Return values as they are up to the knee on either side; beyond it a logarithm goes on.
+
+    >>> bend(np.array([-2.0, 5.0, 5 + np.e - 1]), knee=5.0).tolist()
+    [-2.0, 5.0, 6.0]
+    """
+    far = np.maximum(np.abs(values) - knee, 0.0)
+    return np.asarray(np.sign(values) * (np.minimum(np.abs(values), knee) + np.log1p(far)))
+
+
+def unbend(values: NDArray[np.float64], knee: float, farthest: float) -> NDArray[np.float64]:
+    """Return the inverse of `bend`; values beyond the knee by more than `farthest` become what that one becomes."""
+    far = np.minimum(np.maximum(np.abs(values) - knee, 0.0), farthest)
+    return np.asarray(np.sign(values) * (np.minimum(np.abs(values), knee) + np.expm1(far)))
+
+
 def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return mean and standard deviation of each column, or of the numbers of one."""
     scaled, unit = in_units(X)
     return scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit
 
 
-def safe_divide(a: NDArray[np.float64], b: NDArray[np.float64], default: float = 0.0) -> NDArray[np.float64]:
-    """Return a / b, and the default where b is not above 0."""
-    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
-    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
-
-
 def subsample_evenly(X: Any, limit: int) -> Any:
     """Return at most `limit` rows, evenly spaced, the first and the last among them."""
     n = X.shape[0]
-    return X if n <= limit else X[np.linspace(0, n - 1, limit).astype(np.intp)]
+    return X if n <= limit else X[evenly_spaced(n, limit)]

@@ -108,7 +108,7 @@ class Markup(str):
 
 
 class Bar(NamedTuple):
-    """Hold one bar of a chart: where it begins, from the top, and its length, in pixels."""
+    """One bar of a chart: where it begins, from the top, and its length, in pixels."""
 
     top: float
     height: float

@@ -173,6 +173,24 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
     return np.where(unscored, np.nan, p)
 
 
+def p_value_intervals(p: Scores, calibration_rows: int, confidence: float) -> Scores:  # (n,) -> (n, 2)
+    """Return exact confidence intervals of the share of ordinary rows that score no higher (Clopper and Pearson).
+
+    Of m calibration rows, k = p (m + 1) - 1 score no higher: a binomial number, whose chance the interval is about.
+
+    >>> p_value_intervals(np.array([1 / 901, 0.5]), 900, 0.95).round(4).tolist()
+    [[0.0, 0.0041], [0.4657, 0.5321]]
+    """
+    from scipy.special import betaincinv
+
+    k = np.round(p * (calibration_rows + 1)) - 1
+    tail = (1 - confidence) / 2
+    with np.errstate(invalid="ignore"):
+        low = np.where(k > 0, betaincinv(np.maximum(k, 1), calibration_rows - k + 1, tail), 0.0)
+        high = np.where(k < calibration_rows, betaincinv(k + 1, np.maximum(calibration_rows - k, 1), 1 - tail), 1.0)
+    return np.where(np.isnan(p)[:, None], np.nan, np.column_stack([low, high]))
+
+
 def largest_rejected(p: Scores, fdr: float) -> float:
     """Return the largest p-value that Benjamini and Hochberg reject, or 0 if they reject none.
 

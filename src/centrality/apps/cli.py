@@ -47,17 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = None
     with ending_in_order() as interrupted:
         try:
-            arguments = parser().parse_args(_or_help(argv))
+            arguments = parser().parse_args((sys.argv[1:] if argv is None else argv) or ["--help"])
             return _run(arguments)
         except KeyboardInterrupt as stopped:
             state = str(stopped) if stopped.args else "nothing was written"
             with_traceback = arguments is not None and arguments.traceback
             return _failed(interrupted.status, f"centrality: interrupted, {state}", with_traceback=with_traceback)
-
-
-def _or_help(argv: Sequence[str] | None) -> Sequence[str]:
-    """Return the arguments after `centrality`, or --help if there are none."""
-    return (sys.argv[1:] if argv is None else argv) or ["--help"]
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -121,12 +121,12 @@ class Adapter:
         names = self.columns if self.of_numbers else None
         owner, mixing = self.reader.owner(), self.fitted.mixing
         parts = map_valid_rows(vectors, lambda rows: self.fitted.contributions(rows, owner=owner))
-        own, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
-        found = []
+        units_of_rows, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
+        reasons_by_t = []
         for t in ts:
-            of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
-            found.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
-        return found
+            of_t, scores = mixing.contributions(parts, units_of_rows, origin, t), mixing.centrality(units, t)
+            reasons_by_t.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
+        return reasons_by_t
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:

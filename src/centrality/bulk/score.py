@@ -83,8 +83,8 @@ class ScoringJob:
         mixed = [mixing.mixed(pairs, t) for t in self.ts]
         scores = [mixing.squeeze(each) for each in mixed]
         if self.p_values:
-            known = (self.model.fitted_.inlier_scores(t) for t in self.ts)
-            scores += [p_values(inliers, scored) for inliers, scored in zip(known, mixed, strict=True)]
+            calibration_scores = (self.model.fitted_.inlier_scores(t) for t in self.ts)
+            scores += [p_values(inliers, scored) for inliers, scored in zip(calibration_scores, mixed, strict=True)]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
@@ -153,14 +153,14 @@ def units_and_rows(
     """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
     adapter = Adapter(model, source.schema.names)
     parts: list[NDArray[np.float64]] = []
-    kept: list[NDArray[np.float64]] = []
+    vectors_so_far: list[NDArray[np.float64]] = []
     values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
     for table in adapter.read(source, progress=progress, title="Scoring"):
         vectors = adapter.vectors(table)
         parts.append(adapter.units(vectors, table.num_rows))
         values_left -= vectors.shape[0] * vectors.shape[1]
-        kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
-    return np.concatenate(parts), np.concatenate(kept) if kept else None, adapter.report()
+        vectors_so_far = [*vectors_so_far, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
+    return np.concatenate(parts), np.concatenate(vectors_so_far) if vectors_so_far else None, adapter.report()
 
 
 def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.arrays import evenly_spaced
 from centrality.engine import engine
 from centrality.fuse.data import TrainingData
 from centrality.model.fitted import scorer_for
@@ -115,9 +116,8 @@ def background_of(
     for z in members:
         if id(z) not in fits:
             fits[id(z)] = fit_background(z, noise_scales, rng, clean=clean)
-    each = [fits[id(z)] for z in members]
-    most = max(len(fit["mean"]) for fit in each)
-    filled = [_filled(fit, most) for fit in each]
+    components = max(len(fit["mean"]) for fit in fits.values())
+    filled = [_filled(fits[id(z)], components) for z in members]
     parts: dict[str, NDArray[np.float32]] = {name: np.stack([fit[name] for fit in filled]) for name in filled[0]}
     parts["degrees"] = np.full(len(members), 0.0 if clean else DEGREES, dtype=np.float32)
     unbounded = np.array([-np.inf, np.inf], dtype=np.float32)  # until it is trained
@@ -129,7 +129,7 @@ def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Netw
     """Return the network with bounds of what it adds to its background, set by rows that it has not learned."""
     if not network.background:
         return network
-    index = np.linspace(0, len(data) - 1, min(len(data), BOUNDS_ROWS)).astype(np.intp)
+    index = evenly_spaced(len(data), BOUNDS_ROWS)
     added = scorer_for(replace(network, background={}), device)(data.z[index])[:, :, 1:]  # (members, n, k)
     counts = np.ones(added.shape[:2], dtype=bool)
     for member in range(network.members):
@@ -144,9 +144,8 @@ def bounds_of(added: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray
 
     `counts`, (members, n), are the rows that count for each.
     """
-    low, high = np.stack(
-        [np.quantile(of_rows[row], BOUNDS, axis=0) for of_rows, row in zip(added, counts, strict=True)], axis=1
-    )
+    by_member = [np.quantile(of_rows[row], BOUNDS, axis=0) for of_rows, row in zip(added, counts, strict=True)]
+    low, high = np.stack(by_member, axis=1)
     return np.stack([2 * low - high, 2 * high - low], axis=2).astype(np.float32)
 
 

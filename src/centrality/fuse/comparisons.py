@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from centrality._internal.checks import InputError
 from centrality._internal.input import Dissimilarity
 from centrality.fuse.data import Index, TrainingData
+from centrality.network.folds import check_square
 
 ANCHORS_AT_ONCE = 4096  # most anchors, when a scheme uses all of them
 TIE_TOLERANCE = 1e-6  # relative to the size of rows: closer than this is float32 rounding, not a preference
@@ -281,11 +282,7 @@ def _on_arrays(function: Callable[..., ArrayLike]) -> Callable[..., ArrayLike]:
 
 
 def _require_dissimilarity(matrix: NDArray[np.floating], n: int) -> None:
-    if matrix.shape != (n, n):
-        raise InputError(
-            f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
-            f"got shape {matrix.shape}."
-        )
+    check_square(matrix, n)
     block = max(1, MATRIX_VALUES_CHECKED_AT_ONCE // n)
     for start in range(0, n, block):
         part, mirror = matrix[start : start + block], matrix[:, start : start + block].T

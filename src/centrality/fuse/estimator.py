@@ -208,8 +208,9 @@ class FUSE(CentralityModel):
         holdout = None if aside is None else as_new[aside]
         if learned is not None:
             dissimilarity = restrict_dissimilarity(dissimilarity, learned, X.shape[0])
-            all_rows, X = X, X[learned]
-            as_new = X if as_new is all_rows else as_new[learned]
+            is_encoded = as_new is not X
+            X = X[learned]
+            as_new = as_new[learned] if is_encoded else X
         config = self._config(X, dissimilarity, seed)  # every parameter is checked here
         folds = None
         if config.holds_out:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.arrays import evenly_spaced
 from centrality._internal.checks import warn_caller
 from centrality._internal.input import CheckedRows
-from centrality.analysis.conformal import CalibrationRows, outliers_apart, subsample_evenly
+from centrality.analysis.conformal import CALIBRATION_ROWS, CalibrationRows, outliers_apart, subsample_evenly
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.drift_columns import TrainingColumns
 from centrality.analysis.report import Report, build_report
@@ -23,7 +24,6 @@ from centrality.network.folds import Folds, Units
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, leave_one_out_range
 
-CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 MEMORIZATION_ROWS = 1000  # rows that `memorization_gap` scores
 
 Matrix = NDArray[np.float64]
@@ -249,7 +249,7 @@ def memorization_gap(fitted: FittedModel, X: CheckedRows) -> float:
     """Return the median rise of training rows' local scores when networks trained on them count as much as others."""
     if not fitted.independent_halves:
         return 0.0
-    sample = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], MEMORIZATION_ROWS)).astype(np.intp)]
+    sample = X[evenly_spaced(X.shape[0], MEMORIZATION_ROWS)]
     calibration = fitted.calibration
 
     def mean_and_lowest(block: CheckedRows) -> Matrix:  # (n, 2, 2)

@@ -17,7 +17,7 @@ from centrality.fuse.comparisons import Comparison, preference
 from centrality.fuse.data import Index
 
 if TYPE_CHECKING:
-    from centrality.fuse.trainer import Trainer
+    from centrality.fuse.train import Trainer
 
 Loss = float | None  # None where a head has no update
 

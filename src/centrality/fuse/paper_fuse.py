@@ -14,8 +14,7 @@ from centrality.fuse.config import BATCH, STEPS, FitConfig, layout_of
 from centrality.fuse.data import TrainingData
 from centrality.fuse.estimator import FUSE
 from centrality.fuse.paper import Algorithm1
-from centrality.fuse.train import append_line, empty_history, require_finite_losses
-from centrality.fuse.trainer import make_trainer
+from centrality.fuse.train import append_line, empty_history, make_trainer, require_finite_losses
 from centrality.model.fitted import FittedModel, History
 from centrality.network.network import Network
 

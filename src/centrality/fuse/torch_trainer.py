@@ -15,7 +15,7 @@ from torch import Tensor
 from centrality.fuse.batches import Batches, RowScales
 from centrality.fuse.comparisons import Comparison, preference
 from centrality.fuse.data import TrainingData
-from centrality.fuse.trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, Losses, Trainer, bias_corrected
+from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, Losses, Trainer, bias_corrected
 from centrality.network.network import Network
 from centrality.torch.networks import Noise, global_loss, local_loss, to_train, weights_of
 

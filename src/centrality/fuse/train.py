@@ -1,20 +1,37 @@
-"""Our schedule of training: a step takes one batch for each head, and one update follows from the sum of the losses.
+"""Train networks: our schedule, and the trainers that take its steps.
 
-The number of steps does not grow with the number of rows. The paper's schedule is in `paper.py`.
+Ours: a step takes one batch for each head, and one update follows from the sum of the losses. The number of steps does
+not grow with the number of rows. The paper's schedule is in `paper.py`.
+
+The compiled engine takes the steps on a CPU; torch (`torch_trainer.py`) those of encoders and GPUs. The members of an
+ensemble share nothing, and neither do heads with a trunk each, so threads change no bit of the result. One step of the
+engine is followed from here into `engine/training.h`.
 """
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.fuse.batches import BatchSampler
-from centrality.fuse.comparisons import Comparison
+from centrality._internal.checks import optional
+from centrality._internal.devices import cores, is_cpu
+from centrality.engine import Engine, engine
+from centrality.fuse.batches import Batches, BatchSampler, RowScales
+from centrality.fuse.comparisons import Comparison, NamedMetric
 from centrality.fuse.config import FitConfig
-from centrality.fuse.data import TrainingData
-from centrality.fuse.trainer import Losses, make_trainer
+from centrality.fuse.data import Index, TrainingData
 from centrality.model.fitted import History
+from centrality.network.engine_backend import background_in
 from centrality.network.network import Network
 
 HISTORY_LINES = 50  # that a budget of steps leaves, however many steps it has
+MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε
+
+Losses = NDArray[np.float32]  # (steps, 2) global, local
 
 
 def train(
@@ -98,3 +115,182 @@ def require_finite_losses(losses: Losses, step: int, config: FitConfig) -> None:
         f"steps. A smaller learning_rate than {config.learning_rate} (of PaperFUSE) or a larger noise_scale than "
         f"{config.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
     )
+
+
+class Trainer(ABC):
+    """Trains a copy of a network, step by step.
+
+    `balance` is the weight of the global loss beside the local one, and `weight_decay` Adam's.
+    """
+
+    def __init__(
+        self, start: Network, data: TrainingData, comparison: Comparison, *, balance: float, weight_decay: float
+    ) -> None:
+        self._start, self._data, self._comparison = start, data, comparison
+        self._balance, self._weight_decay = balance, weight_decay
+        self._taken = 0  # steps so far
+        self._advance: Callable[[int], object] = lambda steps: None  # the bar
+        self.members, self.width = start.members, data.width
+
+    @contextmanager
+    def running(self, steps: int, *, progress: bool) -> Iterator[None]:
+        """Show a bar of so many steps in the block, if there is to be one."""
+        from tqdm import tqdm  # here: only a fit needs it
+
+        with tqdm(total=steps, disable=not progress, desc="FUSE", unit="step", leave=False) as bar:
+            self._advance = bar.update
+            yield
+
+    @abstractmethod
+    def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
+        """Take a step for each batch, by its learning rate; return the losses before it, the mean of the members'.
+
+        A head that has no rows has a loss of 0.
+        """
+
+    @abstractmethod
+    def network(self) -> Network:
+        """Return the network with the weights it has now."""
+
+    def reload(self) -> None:
+        """Look at the training data again, which now holds other rows. The engine reads them where they are."""
+        return
+
+    def global_step(self, candidates: Index, preferences: NDArray[np.float32], rate: float) -> float:
+        """Take a step for the global head alone, and return its loss.
+
+        Of the candidates, (members, 2b), the first b are compared with the others: preferences (members, 1, b).
+        """
+        no_noise = np.empty((1, self.members, 0, self.width), dtype=np.float32)
+        no_scales = RowScales.assign([1.0] * self._start.layout.potentials, 0, balanced=False)
+        b = preferences.shape[2]
+        batch = Batches(candidates[None].astype(np.int64), b, 1, preferences[None], no_noise, no_scales)
+        return float(self.take_steps(batch, np.array([rate]))[0, 0])
+
+    def local_step(
+        self, rows: Index, noise: NDArray[np.float32], scales: Sequence[float], rate: float, factor: int = 1
+    ) -> float:
+        """Take a step for the local head alone, on rows (members, r) with noise (members, r, p); return its loss."""
+        row_scales = RowScales.assign(scales, rows.shape[1], balanced=False)
+        row_scales = replace(row_scales, weight=row_scales.weight * factor)
+        batch = Batches(rows[None].astype(np.int64), 0, 0, None, noise[None], row_scales)
+        return float(self.take_steps(batch, np.array([rate]))[0, 1])
+
+
+def make_trainer(
+    start: Network,
+    data: TrainingData,
+    comparison: Comparison,
+    *,
+    balance: float,
+    weight_decay: float,
+    device: str,
+    seed: int,
+) -> Trainer:
+    """Return the trainer of this network: the engine for our own on a CPU, torch for an encoder or a GPU.
+
+    `seed` is that of an encoder's random numbers, such as dropout.
+    """
+    if start.layout.standard and is_cpu(device):
+        return EngineTrainer(start, data, comparison, engine(), balance=balance, weight_decay=weight_decay)
+    optional("torch", "torch")
+    from centrality.fuse.torch_trainer import TorchTrainer  # brings torch
+
+    return TorchTrainer(start, data, comparison, balance=balance, weight_decay=weight_decay, device=device, seed=seed)
+
+
+class EngineTrainer(Trainer):
+    """Trains our own networks on a CPU."""
+
+    def __init__(
+        self,
+        start: Network,
+        data: TrainingData,
+        comparison: Comparison,
+        engine: Engine,
+        *,
+        balance: float,
+        weight_decay: float,
+    ) -> None:
+        super().__init__(start, data, comparison, balance=balance, weight_decay=weight_decay)
+        layout, weights = start.layout, start.weights
+        self._engine = engine
+        self._values = np.concatenate([weights[name].reshape(layout.members, -1) for name in layout.shapes()], axis=1)
+        self._mean, self._square = np.zeros_like(self._values), np.zeros_like(self._values)  # Adam's moments
+        self._background = background_in(engine, start)
+        self._threads = cores()
+
+    def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
+        """Take a step for each batch: each member, and each head that shares nothing, on a thread of its own."""
+        corrected = bias_corrected(rates, self._taken + 1)
+        losses = np.zeros((self.members, len(batches), 2), dtype=np.float32)
+        self._taken += len(batches)
+        apart = self._start.layout.trunks == 2 and batches.noised > 0 and batches.candidates > 0
+        # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
+        heads = ("local", "global") if apart else ("both",)
+        jobs = [(member, head) for head in heads for member in range(self.members)]
+
+        def train(job: tuple[int, str]) -> None:
+            self._train_member(*job, batches, rates=corrected, losses=losses[job[0]])
+
+        if self._threads == 1 or len(jobs) == 1:
+            for job in jobs:
+                train(job)
+        else:
+            with ThreadPoolExecutor(min(self._threads, len(jobs))) as pool:
+                list(pool.map(train, jobs))
+        self._advance(len(batches))
+        return np.asarray(np.mean(losses, axis=0, dtype=np.float64), dtype=np.float32)
+
+    def _train_member(
+        self, member: int, heads: str, batches: Batches, *, rates: NDArray[np.float32], losses: Losses
+    ) -> None:
+        """Train these heads of a member, "both" or one that has a trunk of its own, and fill in their losses."""
+        data, row_scales = self._data, batches.row_scales
+        named = self._comparison if isinstance(self._comparison, NamedMetric) else None
+        self._engine.train(
+            values=self._values[member],
+            mean=self._mean[member],
+            square=self._square[member],
+            hidden=list(self._start.layout.hidden),
+            trunks=self._start.layout.trunks,
+            rows=data.candidates,
+            vectors=data.candidates if named is None else named.vectors,
+            metric="given" if named is None else named.kernel,
+            tie=0.0 if named is None else named.tie,
+            positions=np.ascontiguousarray(batches.positions[:, member]),
+            noise=np.ascontiguousarray(batches.noise[:, member]),
+            preferred=None if batches.preferences is None else np.ascontiguousarray(batches.preferences[:, member]),
+            candidates=batches.candidates,
+            opponents=batches.comparisons_per_candidate,
+            potentials=row_scales.potentials,
+            eta=row_scales.eta,
+            weight=row_scales.weight,
+            learned=data.learned_columns,
+            balance=self._balance,
+            weight_decay=self._weight_decay,
+            mean_decay=MEAN_DECAY,
+            square_decay=SQUARE_DECAY,
+            smallest_root=SMALLEST_ROOT,
+            rates=rates,
+            losses=losses,
+            background=self._background,
+            member=member,
+            heads=heads,
+        )
+
+    def network(self) -> Network:
+        """Return the network with the weights it has now."""
+        at, weights = 0, {}
+        for name, shape in self._start.layout.shapes().items():
+            count = int(np.prod(shape[1:]))
+            weights[name] = self._values[:, at : at + count].reshape(shape).copy()
+            at += count
+        return replace(self._start, weights=weights)
+
+
+def bias_corrected(learning_rates: NDArray[np.float64], first: int = 1) -> NDArray[np.float32]:
+    """Return the learning rates of steps `first`, `first` + 1, ... with Adam's bias correction."""
+    step = np.arange(first, first + len(learning_rates))
+    correction = np.sqrt(1 - SQUARE_DECAY**step) / (1 - MEAN_DECAY**step)
+    return np.asarray(learning_rates * correction, dtype=np.float32)

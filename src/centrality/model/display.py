@@ -111,12 +111,20 @@ NAMES: dict[str, str | tuple[str, ...]] = {
     "standard_error": "standard_error",
     "p_values": "p_value",
     "severity": "severity",
+    "p_value_intervals": ("p_value_low", "p_value_high"),
     "detect": "outlier",
     "kind": "kind",
     "explain": (),
     "reasons": (),
 }
-COMPUTES = ("calibrate", "threshold", "drift", "drift_report", "transform")  # use the above, and want arrays
+COMPUTES = (
+    "calibrate",
+    "certificate",
+    "threshold",
+    "drift",
+    "drift_report",
+    "transform",
+)  # use the above, and want arrays
 
 _inside: ContextVar[bool] = ContextVar("_inside", default=False)  # whether another method is the caller
 Model = TypeVar("Model", bound=type)

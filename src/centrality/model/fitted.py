@@ -28,7 +28,7 @@ from centrality.engine import engine
 from centrality.model.explain import MOST, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
 from centrality.network.calibration import Calibration, Mixing
 from centrality.network.context import Context, ContextCalibration
-from centrality.network.engine_backend import EngineScorer, NetworkScorer, require_finite
+from centrality.network.engine_backend import EngineScorer, NetworkScorer, require_finite_scores
 from centrality.network.network import Network
 from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -80,12 +80,14 @@ def map_valid_rows(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) 
     """Return `work` of these vectors, row by row; the result is NaN for rows without a vector, which are all NaN."""
     if not isinstance(vectors, np.ndarray) or not np.isnan(vectors[:, 0]).any():  # one column tells: quick
         return work(vectors)
-    if (there := np.asarray(~np.isnan(vectors).all(1))).all():
+    valid = np.asarray(~np.isnan(vectors).all(1))
+    if valid.all():
         return work(vectors)
-    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row gives the result's shape
-    found = work(some)
-    result = np.full((len(vectors), *found.shape[1:]), np.nan)
-    result[there] = found[: there.sum()]
+    values = work(
+        vectors[valid] if valid.any() else np.zeros((1, vectors.shape[1]))
+    )  # one row gives the result's shape
+    result = np.full((len(vectors), *values.shape[1:]), np.nan)
+    result[valid] = values[: valid.sum()]
     return result
 
 
@@ -105,7 +107,7 @@ History = dict[str, list[float]]
 
 @dataclass(frozen=True, eq=False)
 class FittedModel(FrozenArrays):
-    """Hold everything that scoring needs, and the record of the fit. It is immutable: a change makes a new value."""
+    """Everything that scoring needs, and the record of the fit. It is immutable: a change makes a new value."""
 
     network: Network
     scorer: NetworkScorer = field(compare=False, repr=False)  # the network, packed for scoring on the device
@@ -241,8 +243,8 @@ class FittedModel(FrozenArrays):
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
-        if (there := self._on_gpu(rows)) is not None:
-            return there.units(rows)
+        if (on_gpu := self._on_gpu(rows)) is not None:
+            return on_gpu.units(rows)
         units = map_blocks(
             lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
         )
@@ -250,18 +252,15 @@ class FittedModel(FrozenArrays):
             units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
 
-    def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
-        return units if self.kinds is None else self.kinds(units, dense(rows))
-
     def shift(self, rows: CheckedRows) -> Matrix:
-        """Return the correction learned from marks, added to both units and every score; 0 without marks."""  # (n,)
-        return np.zeros(rows.shape[0]) if self.refinement is None else self._moved(rows, self.refinement.shift)
+        """Return the correction learned from marks, added to both head scores; 0 without marks."""  # (n,)
+        return np.zeros(rows.shape[0]) if self.refinement is None else self._of_scaled(rows, self.refinement.shift)
 
     def refinement_by_column(self, rows: CheckedRows) -> Matrix:
         """Return each column's part in the `shift` of each row."""  # (n, p)
-        return np.zeros(rows.shape) if self.refinement is None else self._moved(rows, self.refinement.parts)
+        return np.zeros(rows.shape) if self.refinement is None else self._of_scaled(rows, self.refinement.parts)
 
-    def _moved(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
+    def _of_scaled(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
         def of_block(block: CheckedRows) -> Matrix:
             return work(self.scaling.apply(block).astype(np.float64))
 
@@ -306,16 +305,18 @@ class FittedModel(FrozenArrays):
             )
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
-            outputs = require_finite(self.scorer.of_rows(block, self.scaling))
+            outputs = require_finite_scores(self.scorer.of_rows(block, self.scaling))
             return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
-        by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
-        pairs = [self._within_kinds(own, rows) for own in by_member]
-        scores = np.column_stack([self.calibration.mixing.mixed(own, t) for own in pairs])
-        each = self.calibration.mixing.squeeze(scores + self.shift(rows)[:, None])
-        return np.asarray(
-            np.std(each, axis=1) if self.independent_halves else np.std(each, axis=1, ddof=1) / np.sqrt(members)
-        )
+        by_member = list(np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0))
+        if self.kinds is not None:
+            by_member = [self.kinds(scores, dense(rows)) for scores in by_member]
+        mixing = self.calibration.mixing
+        mixtures = np.column_stack([mixing.mixed(scores, t) for scores in by_member])
+        centralities = mixing.squeeze(mixtures + self.shift(rows)[:, None])
+        if self.independent_halves:
+            return np.asarray(np.std(centralities, axis=1))
+        return np.asarray(np.std(centralities, axis=1, ddof=1) / np.sqrt(members))
 
     # Why, and what would make a row typical.
 
@@ -350,13 +351,14 @@ class FittedModel(FrozenArrays):
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return a path from each row toward the centre, on which f never falls."""  # (n, steps + 1, p)
-        found, centre = self._field(), self.scaling.scaled(self.typical[:1])
+        field = self._field()
+        center = self.scaling.scaled(self.typical[:1])
         free = self.scaling.varying() & np.isin(np.arange(self.width), self._behaviour())
 
         def work(block: CheckedRows) -> Matrix:
-            given = dense(block).astype(np.float64)
-            points = found.ascend(self.scaling.scaled(given), centre, steps, free, t)
-            return self.scaling.in_users_units(given, points)
+            values = dense(block).astype(np.float64)
+            points = field.ascend(self.scaling.scaled(values), center, steps, free, t)
+            return self.scaling.in_users_units(values, points)
 
         return block_by_block(rows, ROWS_WALKED, work, self.device)
 
@@ -375,10 +377,11 @@ class FittedModel(FrozenArrays):
 
     def nearest(self, points: Matrix, rows: CheckedRows) -> NDArray[np.intp]:
         """Return which of these points, in the user's units, is nearest to each row."""  # (n,)
-        scaled, own = self.scaling.scaled(points), self._behaviour()
+        behaviour = self._behaviour()
+        scaled_points = self.scaling.scaled(points)[:, behaviour]
 
         def work(block: CheckedRows) -> NDArray[np.intp]:
-            return nearest(scaled[:, own], self.scaling.scaled(block)[:, own])
+            return nearest(scaled_points, self.scaling.scaled(block)[:, behaviour])
 
         return map_blocks(work, rows, self.device)
 

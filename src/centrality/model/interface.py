@@ -15,10 +15,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._internal.checks import InputError, generator, whole_number
+from centrality._internal.checks import InputError, fraction, generator, whole_number
 from centrality._internal.input import CentralityEstimator, Dissimilarity, ModelRows
 from centrality.analysis import conformal
+from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
+from centrality.analysis.monitor import Monitor
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
 from centrality.analysis.severity import severity
@@ -33,6 +35,7 @@ from centrality.network.scaling import dense
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
 
+MOST_WATCHED = 50  # columns that a monitor watches by themselves: with more, only scores
 LOW = 0.05  # a head is low below this quantile of typical rows
 
 Matrix = NDArray[np.float64]
@@ -174,6 +177,69 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
         return self._against_calibration_rows(X, t, severities)
 
+    def p_value_intervals(self, X: ModelRows, t: float | None = None, *, confidence: float = 0.95) -> Matrix:
+        """Return between which shares of ordinary rows that score as low each p-value lies, (n, 2).
+
+        A p-value is an estimate from m calibration rows. The interval is exact (Clopper and Pearson): it holds the true
+        share with at least this confidence, for each row by itself.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> model = FUSE(random_state=0, max_steps=200).fit(np.random.default_rng(0).normal(size=(900, 2)))
+        >>> model.p_values([[9.0, 9.0]]).round(4), model.p_value_intervals([[9.0, 9.0]]).round(4)
+        (array([0.0011]), array([[0.    , 0.0041]]))
+        """
+        confidence = fraction("confidence", confidence)
+        p = self.p_values(X, one_t(self._own_or(t)))
+        return conformal.p_value_intervals(p, len(self.fitted_.inlier_scores(one_t(self._own_or(t)))), confidence)
+
+    def certificate(
+        self,
+        rows: ModelRows,
+        *,
+        among: int | ModelRows | None = None,
+        t: float | None = None,
+        confidence: float = 0.95,
+    ) -> Certificate:
+        """Say how many of these rows are ordinary at most, in whatever way they were chosen: print it.
+
+        `among` are all rows that they were chosen from, or how many; without it, as many as the model was fitted to.
+        The more there were to choose from, the less is certain. It holds if calibration rows and ordinary rows are
+        exchangeable: exactly after `calibrate` or with `holdout`, approximately right after `fit`.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> rng = np.random.default_rng(0)
+        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(1000, 2)))
+        >>> new = rng.normal(size=(500, 2))
+        >>> new[:60] += 9
+        >>> lowest = np.argsort(model.score_samples(new))[:62]
+        >>> certificate = model.certificate(new[lowest], among=new)
+        >>> certificate.at_least >= 50
+        True
+        """
+        check_is_fitted(self)
+        t = one_t(self._own_or(t))
+        confidence = fraction("confidence", confidence)
+        calibration = self.fitted_.inlier_scores(t)
+        m = len(calibration)
+
+        def ranks(X: ModelRows) -> NDArray[np.int64]:
+            scores = self.fitted_.mixing.mixed(self._units(X), t)
+            unscored = np.isnan(scores)  # such a row may be ordinary
+            return np.where(unscored, m, np.searchsorted(calibration, scores, side="right"))
+
+        chosen = ranks(rows)
+        if among is None:
+            among = max(len(chosen), self.fitted_.remembered.seen)
+        if isinstance(among, int | np.integer):
+            if among < len(chosen):
+                raise InputError(f"among must be at least the {len(chosen):,} rows that were chosen, got {among}.")
+            pool = np.concatenate([chosen, np.full(int(among) - len(chosen), m)])
+        else:
+            pool = ranks(among)
+        return Certificate(len(chosen), most_ordinary(chosen, pool, m, confidence), len(pool), m, confidence)
+
     def threshold(
         self,
         X: ModelRows,
@@ -269,6 +335,64 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             constants=reader.constants(X),
             threshold=reader.about_threshold(heads, one_t(self.t)),
         )
+
+    def monitor(
+        self,
+        *,
+        alpha: float = 0.05,
+        every: float | None = None,
+        state: str | PathLike[str] | None = None,
+        t: float | None = None,
+        random_state: int | None = None,
+    ) -> Monitor:
+        """Watch rows that come one after another: `update(rows)` gives a value with `alarm`.
+
+        It watches the scores, among the calibration rows and the rows so far, and up to 50 columns, among the rows so
+        far.
+
+        alpha : while rows are exchangeable, an alarm is ever given with at most this probability, however long and
+            however often one looks.
+        every : instead, start again after each alarm; the chance of a false one within T rows is at most T / every.
+        state : a file that `save` wrote, from which to go on.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> rng = np.random.default_rng(0)
+        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(500, 2)))
+        >>> monitor = model.monitor(random_state=0)
+        >>> monitor.update(rng.normal(size=(300, 2))).alarm
+        False
+        >>> monitor.update(rng.normal(size=(300, 2)) + 1).alarm
+        True
+        """
+        check_is_fitted(self)
+        reader = self._reader()
+        t = one_t(self._own_or(t))
+        mixing = self.fitted_.mixing
+        columns = self.fitted_.training_scores.columns
+        watched = columns is not None and columns.values.shape[1] <= MOST_WATCHED
+
+        def with_mixture(units: Matrix) -> Matrix:
+            return np.column_stack([mixing.centrality(units, t), mixing.squeeze(units)])
+
+        def read(rows: Any) -> tuple[Matrix, Matrix]:
+            vectors = reader.vectors(rows)
+            values = np.asarray(dense(vectors), dtype=np.float64) if watched else np.empty((vectors.shape[0], 0))
+            return with_mixture(map_valid_rows(vectors, self.fitted_.units)), values
+
+        inliers = self.fitted_.inliers
+        monitor = Monitor(
+            read,
+            np.empty((0, 3)) if inliers is None else with_mixture(inliers.units),
+            [np.unique(edges) for edges in columns.values.T] if columns is not None and watched else [],
+            reader.names_of_vectors().of_columns if watched else [],
+            alpha=alpha,
+            every=every,
+            random_state=random_state,
+        )
+        if state is not None:
+            monitor.load(state)
+        return monitor
 
     # Why.
 

@@ -58,32 +58,25 @@ class Mixing:
         """Return the weight of the local unit at t, w t / (1 - t + w t): from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
-    def allowance(self, t: Matrix | float) -> Matrix:
-        """Return by how many units the local score may exceed the global one at t."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(ALLOWANCE / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
-
     def constants_at(self, t: float) -> tuple[float, float]:
-        """Return the share and the allowance at t, as the engine takes them."""
+        """Return the share at t, and the allowance: by how much the local score may exceed the global one."""
         share = t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
         return share, ALLOWANCE / (1 - t) if self.veto and t < 1 else float("inf")
 
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
-        if type(t) is float and 0 <= t <= 1:  # many calls score one row at a time: plain numbers are quicker
-            share, of_global, of_local = self.share(t), units[:, 0], units[:, 1]
-            if self.veto and t < 1:
-                of_local = np.minimum(of_local, of_global + ALLOWANCE / (1 - t))
-            return np.asarray((1 - share) * of_global + share * of_local)
         dial = checked_t(t)
-        of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
-        shares, of_local = self.share(dial), np.minimum(of_local, of_global + self.allowance(dial))
-        return np.asarray((1 - shares) * of_global + shares * of_local)
+        if dial.ndim:
+            return np.column_stack([self.mixed(units, float(at)) for at in dial])
+        share, allowance = self.constants_at(float(dial))
+        of_global = units[:, 0]
+        of_local = np.minimum(units[:, 1], of_global + allowance)
+        return np.asarray((1 - share) * of_global + share * of_local)
 
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
-        share = float(self.share(t))
-        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
+        share, allowance = self.constants_at(t)
+        vetoed = units[:, 1] > units[:, 0] + allowance
         return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
@@ -265,10 +258,6 @@ class Calibration(FrozenArrays):
     def _engine(self) -> EngineCalibration:
         return self.to_engine(engine())
 
-    @cached_property
-    def _upper_half(self) -> tuple[Matrix, Matrix]:
-        return rescaling(self.halves)
-
     def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
         """Return each member's global and local score, in its own units."""
         return self._engine.of_members(_contiguous(outputs))
@@ -317,7 +306,7 @@ class Calibration(FrozenArrays):
         if self.kind == "clip":
             low, width = rescaling(self.ends[1])
             return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
-        low, width = self._upper_half
+        low, width = rescaling(self.halves)
         return np.asarray((raw - low) / width)
 
     def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
@@ -326,7 +315,7 @@ class Calibration(FrozenArrays):
             low, width = rescaling(self.ends[1])
             of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
             return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
-        return np.broadcast_to(1 / self._upper_half[1], raw.shape)
+        return np.broadcast_to(1 / rescaling(self.halves)[1], raw.shape)
 
     def as_soft(self) -> Calibration:
         """Return the soft calibration by the same quantiles, which has a slope also where "clip" is flat."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import FrozenArrays
+from centrality._internal.arrays import FrozenArrays, bend, safe_divide, unbend
 from centrality._internal.input import CheckedRows
 from centrality.network.forest import Forest, medians
 from centrality.network.scaling import Scaling, dense
@@ -119,7 +119,7 @@ class Context(FrozenArrays):
         size = size / _weights(x) if weighed else size
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
         line_of_spread, widths, spread_forest, factor = _spread(c, size, narrowest, blocks, seed + 1)
-        relative = _bent(rest / (STRETCH * np.maximum(factor, narrowest)))
+        relative = bend(rest / (STRETCH * np.maximum(factor, narrowest)), KNEE)
         residuals = np.empty_like(z)
         residuals[:, given] = CONTEXT_SCALE * c
         residuals[:, np.setdiff1d(np.arange(z.shape[1]), given)] = relative
@@ -154,7 +154,7 @@ class Context(FrozenArrays):
         """Return rows in the user's units with behaviours relative to their context, and contexts scaled down."""
         z = self.scaling.scaled(X)
         middle, spread = self._conditional_center_and_scale(z[:, self.given])
-        z[:, self.behaviour] = _bent((z[:, self.behaviour] - middle) / spread)
+        z[:, self.behaviour] = bend((z[:, self.behaviour] - middle) / spread, KNEE)
         z[:, self.given] *= CONTEXT_SCALE
         return z
 
@@ -163,14 +163,14 @@ class Context(FrozenArrays):
         z = residuals.astype(np.float64)
         z[:, self.given] /= CONTEXT_SCALE
         middle, spread = self._conditional_center_and_scale(z[:, self.given])
-        z[:, self.behaviour] = middle + spread * _unbent(z[:, self.behaviour])
+        z[:, self.behaviour] = middle + spread * unbend(z[:, self.behaviour], KNEE, farthest=50.0)
         return self.scaling.unscaled(z)
 
     def usual_range(self, residuals: Matrix) -> Matrix:  # (n, p) -> (2, n, p)
         """Return two rows for each row: the 5th and the 95th percentile of every behaviour in the row's context."""
         middle, spread = self._conditional_center_and_scale(residuals[:, self.given] / CONTEXT_SCALE)
-        low = _bent((self.reach[0] - middle) / spread)
-        high = _bent((self.reach[1] - middle) / spread)
+        low = bend((self.reach[0] - middle) / spread, KNEE)
+        high = bend((self.reach[1] - middle) / spread, KNEE)
         ends = np.stack([residuals, residuals]).astype(np.float64)
         ends[:, :, self.behaviour] = np.clip(self.range[:, None], low, high)
         return ends
@@ -275,7 +275,7 @@ def share_explained(rest: Matrix, predictions: Matrix) -> Matrix:  # (d,)
     bound = 8 * np.median(np.abs(rest), axis=0)
     product = (np.clip(rest, -bound, bound) * predictions).sum(0)
     square = np.square(predictions).sum(0)
-    return np.asarray(np.clip(np.divide(product, square, out=np.zeros_like(square), where=square > 0), 0.0, 1.0))
+    return np.asarray(np.clip(safe_divide(product, square), 0.0, 1.0))
 
 
 def _factor(effect: Matrix) -> Matrix:
@@ -401,16 +401,6 @@ def _keys(values: Matrix) -> NDArray[np.generic]:
     """Return rows as values that can be ordered and compared, whatever their number of columns."""
     exact = np.ascontiguousarray(values + 0.0)  # which makes 0 of -0
     return exact[:, 0] if exact.shape[1] == 1 else exact.view(np.dtype((np.void, 8 * exact.shape[1]))).ravel()
-
-
-def _bent(r: Matrix) -> Matrix:
-    far = np.maximum(np.abs(r) - KNEE, 0.0)
-    return np.asarray(np.sign(r) * (np.minimum(np.abs(r), KNEE) + np.log1p(far)))
-
-
-def _unbent(r: Matrix) -> Matrix:
-    far = np.minimum(np.maximum(np.abs(r) - KNEE, 0.0), 50.0)
-    return np.asarray(np.sign(r) * (np.minimum(np.abs(r), KNEE) + np.expm1(far)))
 
 
 QUANTILES = (0.01, 0.025, 0.05, 0.075, 0.1, 0.14, 0.2, 0.3, 0.5, 0.75)  # of the scores of all rows: the knots

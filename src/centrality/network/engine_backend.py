@@ -52,7 +52,7 @@ class NetworkScorer(ABC):
 
     def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
         """Return the raw scores of rows in the user's units."""
-        return require_finite(calibration.raw(require_finite(self.of_rows(rows, scaling))))
+        return require_finite_scores(calibration.raw(require_finite_scores(self.of_rows(rows, scaling))))
 
     def head_scores(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
         """Return both heads' calibrated scores of rows in the user's units."""
@@ -67,7 +67,7 @@ class NetworkScorer(ABC):
         return mixing.squeeze(scores) if squeezed else scores
 
 
-def require_finite(scores: NDArray[Number]) -> NDArray[Number]:
+def require_finite_scores(scores: NDArray[Number]) -> NDArray[Number]:
     """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
     if not np.isfinite(scores).all():
         raise InputError(NOT_FINITE)

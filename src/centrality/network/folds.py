@@ -217,10 +217,14 @@ def restrict_dissimilarity(dissimilarity: Dissimilarity, index: NDArray[np.intp]
         return None
     if callable(dissimilarity):
         return lambda i, j: dissimilarity(index[i], index[j])
-    matrix = np.asarray(dissimilarity)
+    return check_square(np.asarray(dissimilarity), n)[np.ix_(index, index)]
+
+
+def check_square(matrix: NDArray[np.floating], n: int) -> NDArray[np.floating]:
+    """Return a matrix of dissimilarities of n rows; raise unless it has a row and a column for each."""
     if matrix.shape != (n, n):
         raise InputError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
-    return matrix[np.ix_(index, index)]
+    return matrix

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import FrozenArrays
+from centrality._internal.arrays import FrozenArrays, evenly_spaced
 
 MOST_ROWS = 2000  # rows that each tree is grown from
 MOST_MEASURED = 20_000  # rows whose medians the leaves hold
@@ -41,7 +41,7 @@ class Forest(FrozenArrays):
         """
         from sklearn.ensemble import RandomForestRegressor  # slow to import, and scoring does without
 
-        sample = np.linspace(0, len(c) - 1, min(len(c), MOST_MEASURED)).astype(np.intp)
+        sample = evenly_spaced(len(c), MOST_MEASURED)
         x = c[sample].astype(np.float32)
         y = targets[sample]
         grown = RandomForestRegressor(

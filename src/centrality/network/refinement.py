@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import FrozenArrays
+from centrality._internal.arrays import FrozenArrays, safe_divide
 
 KNOTS = 17  # of a column's function, at every sixteenth of the rows
 REACH = 0.2  # the correlation length of a column's function, as a share of the rows
@@ -51,7 +51,7 @@ class Refinement(FrozenArrays):
     def slopes(self) -> Matrix:  # (p, k - 1)
         """Return the slope between one knot and the next; 0 where two are equal."""
         width = np.diff(self.knots)
-        return np.divide(np.diff(self.values), width, out=np.zeros_like(width), where=width > 0)
+        return safe_divide(np.diff(self.values), width)
 
     def slope(self, scaled: Matrix) -> Matrix:  # (n, p) -> (n, p)
         """Return the derivative of the shift by each column of these scaled rows."""

@@ -27,7 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from centrality._internal.arrays import FrozenArrays, column_quantiles, largest, mean_and_deviation, unit_of
+from centrality._internal.arrays import (
+    FrozenArrays,
+    column_quantiles,
+    largest,
+    mean_and_deviation,
+    safe_divide,
+    unbend,
+    unit_of,
+)
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ColumnBlocks, SparseRows
 from centrality.engine import Engine, engine
@@ -163,9 +171,7 @@ class Scaling(FrozenArrays):
             steeper = 1 + self.beyond
             moved += below * (1 - 1 / steeper[0]) - above * (1 - 1 / steeper[1])
         if self.shrink is not None:
-            moved /= self.shrink
-            far = np.abs(moved) > KNEE
-            moved[far] = np.sign(moved[far]) * (KNEE + np.expm1(np.minimum(np.abs(moved[far]) - KNEE, 700.0)))
+            moved = unbend(moved / self.shrink, KNEE, farthest=700.0)
         unscaled = np.broadcast_to(self.center, points.shape).copy()
         unscaled[..., free] += moved[..., free] / self.weight[free]
         return unscaled
@@ -226,7 +232,7 @@ def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / deviation, or 0 where the deviation is 0; it is bounded so that products with it stay finite."""
-    return np.divide(1.0, np.maximum(deviation, SMALLEST), out=np.zeros_like(deviation), where=deviation > 0)
+    return np.where(deviation > 0, 1.0 / np.maximum(deviation, SMALLEST), 0.0)
 
 
 def as_floats(block: CheckedRows) -> NDArray[np.floating]:
@@ -365,7 +371,7 @@ def with_column_range(
         # From the ends themselves, not from the room around them: it may be all there is between the two.
         reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
     # A column that is constant among the rows of X, though not among those that set the scaling, has no range to go by.
-    steeper = np.divide(OUT_OF_RANGE_DISTANCE, reached, out=np.ones_like(reached), where=reached > 0) - 1
+    steeper = safe_divide(OUT_OF_RANGE_DISTANCE, reached, default=1.0) - 1
     which = np.ones(X.shape[1], dtype=bool) if measurements is None else measurements
     enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * max(which.sum(), 1)))
     return replace(scaling, seen=seen, beyond=np.where(which, enough**2 * np.maximum(steeper, 0.0), 0.0))

@@ -217,13 +217,17 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any
 
 def _constants(fitted: "FittedModel") -> SimpleNamespace:
     """Return what the formulas need of the model, as attributes."""
-    calibration, context, relative = fitted.calibration, fitted.context, None
+    calibration, context = fitted.calibration, fitted.context
+    relative = None
     if context is not None:
-        usual, spread = (partial(_forest, each) for each in (context.usual, context.spread))
-        levels, widths = ([partial(_effects, one) for one in each] for each in (context.levels, context.widths))
-        own = SimpleNamespace(usual=usual, spread=spread, levels=levels, widths=widths)
-        vars(own).update(formulas.constants_of_context(context))
-        relative = partial(formulas.relative, own)
+        constants = SimpleNamespace(
+            usual=partial(_forest, context.usual),
+            spread=partial(_forest, context.spread),
+            levels=[partial(_effects, effects) for effects in context.levels],
+            widths=[partial(_effects, effects) for effects in context.widths],
+            **formulas.constants_of_context(context),
+        )
+        relative = partial(formulas.relative, constants)
     scaling = fitted.scaling if context is None else context.scaling
     return SimpleNamespace(
         kind=calibration.kind,

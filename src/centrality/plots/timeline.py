@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.checks import InputError
+from centrality._internal.checks import InputError, optional
 from centrality.plots.figures import FIRST, OUTLIER, new_figure
 
 if TYPE_CHECKING:
@@ -59,6 +59,11 @@ def timeline(
         axes.set_ylabel(names[place])
     panels[-1].plot(*_thinned(times, centrality, dated=dated), color="0.25", linewidth=0.7)
     panels[-1].set(ylim=(0, 1.02), ylabel="centrality")
+    if dated:
+        dates = optional("matplotlib.dates", "plots")
+        locator = dates.AutoDateLocator(maxticks=8)
+        panels[-1].xaxis.set_major_locator(locator)
+        panels[-1].xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.margins(x=0)

@@ -146,15 +146,11 @@ def as_arrow(X: ItemsLike) -> pa.Table:
                 f"A table was wanted (pandas, polars, Arrow, or an array of rows), got {type(X).__name__} "
                 f"of shape {array.shape}."
             )
-        columns = {
-            f"x{j}": array[:, j].tolist() if array.dtype == object else array[:, j] for j in range(array.shape[1])
-        }
-        return pa.table({name: _column(name, values) for name, values in columns.items()})
+        columns = [column.tolist() if array.dtype == object else column for column in array.T]
+        return pa.table({f"x{j}": _column(f"x{j}", column) for j, column in enumerate(columns)})
     if not nw.dependencies.is_pandas_dataframe(X):
         return nw.from_native(X, eager_only=True).to_arrow()
-    names = list(map(str, X.columns))
-    require_distinct(repeated(names), "The table")
-    return pa.table({name: _column(name, X.iloc[:, place]) for place, name in enumerate(names)})
+    return pa.table({str(name): _column(str(name), X[name]) for name in X.columns})
 
 
 def _column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
@@ -166,9 +162,7 @@ def _column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
         values = values.sparse.to_dense()
     elif kind.startswith("period"):
         values = values.dt.to_timestamp()
-    elif kind.startswith("interval") or (
-        kind == "category" and str(values.cat.categories.dtype).startswith("interval")
-    ):
+    elif "interval" in (kind if kind != "category" else str(values.cat.categories.dtype)):
         values = values.astype(str).where(values.notna(), None)
     elif kind.startswith((">", "float128", "longdouble")):
         values = np.asarray(values).astype(np.float64 if np.asarray(values).dtype.kind == "f" else np.int64)

@@ -51,7 +51,7 @@ Mask = NDArray[np.bool_]  # (n,)
 
 @dataclass
 class Cells:
-    """Hold a column's cells as numbers, where values are missing, and which cells have which fault."""
+    """A column's cells as numbers, where values are missing, and which cells have which fault."""
 
     block: Block
     gaps: Mask
@@ -335,7 +335,7 @@ class Vectors(ColumnEncoder):
         return [f"{name} {k}" for k in range(len(self.center))] + ([f"{name} missing"] if self.missing else [])
 
     def describe(self) -> str:
-        return f"vectors of {len(self.center)} numbers, scaled together"
+        return f"vector of {len(self.center)} numbers, scaled together"
 
     def type(self) -> pa.DataType:
         return pa.list_(pa.float64())

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
+from centrality.selection.duplicates import count_pairs
+
 SHARED = 0.05  # the mean number of other rows that share a row's value, above which a column agrees by chance
 PAIRS = 5_000  # sampled of those that agree in a column
 ROWS = 2_000  # sampled to measure how near other rows are
@@ -47,12 +49,15 @@ def expected_by_chance(
     n = len(Z)
     all_pairs = n * (n - 1) / 2
     are_alike = cells[candidates[:, 0]] == cells[candidates[:, 1]]
-    shares = np.array([_pairs_in(column) for column in cells.T]) - are_alike.sum(0)  # without those to be judged
+    shares = np.array([count_pairs(column) for column in cells.T]) - are_alike.sum(0)  # without those to be judged
     shares = np.maximum(shares, 0.0) / all_pairs
     repeated = np.flatnonzero(n * shares > SHARED)
-    samples = [_pairs_alike(cells[:, column], candidates, rng) for column in repeated]
+    samples = [_sample_alike(cells[:, column], candidates, rng) for column in repeated]
     # Of the pairs that agree in one column, the share that agrees in another
-    among = np.array([[_mean_alike(cells[:, other], pairs) for other in repeated] for pairs in samples])
+    among = np.empty((len(repeated), len(repeated)))
+    for place, pairs in enumerate(samples):
+        agree = (cells[pairs[:, 0]][:, repeated] == cells[pairs[:, 1]][:, repeated]).sum(0)
+        among[place] = (agree + 1) / (len(pairs) + 1)  # one more agrees, so that no share is zero
     patterns, which = np.unique(are_alike[:, repeated], axis=0, return_inverse=True)
     expected = np.zeros(len(candidates))  # where nothing is shared, distances say all
     for number, pattern in enumerate(patterns):
@@ -76,12 +81,7 @@ def expected_by_chance(
     return expected
 
 
-def _pairs_in(codes: NDArray[np.int64]) -> float:
-    sizes = np.unique(codes, return_counts=True)[1].astype(np.float64)
-    return float((sizes * (sizes - 1)).sum() / 2)
-
-
-def _pairs_alike(codes: NDArray[np.int64], candidates: Pairs, rng: np.random.Generator) -> Pairs:
+def _sample_alike(codes: NDArray[np.int64], candidates: Pairs, rng: np.random.Generator) -> Pairs:
     """Return a sample of the pairs that agree in a column, without the candidates."""
     order = np.argsort(codes, kind="stable")
     _, start, group, size = np.unique(codes[order], return_index=True, return_inverse=True, return_counts=True)
@@ -92,11 +92,6 @@ def _pairs_alike(codes: NDArray[np.int64], candidates: Pairs, rng: np.random.Gen
     pairs = np.sort(np.stack([order[first], order[second]], axis=1), axis=1)
     key, candidate_keys = pairs @ [len(codes), 1], np.sort(candidates, axis=1) @ [len(codes), 1]
     return np.asarray(pairs[~np.isin(key, candidate_keys)])
-
-
-def _mean_alike(codes: NDArray[np.int64], pairs: Pairs) -> float:
-    """Return the share of these pairs that agree in a column; one more agrees, so that it is never zero."""
-    return float(((codes[pairs[:, 0]] == codes[pairs[:, 1]]).sum() + 1) / (len(pairs) + 1))
 
 
 def _distances(features: Floats, pairs: Pairs) -> Floats:

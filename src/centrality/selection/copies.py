@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from centrality._internal.checks import InputError, generator
+from centrality._internal.checks import InputError, InputTypeError, generator
 from centrality._internal.input import ModelRows
 from centrality._internal.text import LETTERS, number, shortened
 from centrality.model.interface import CentralityModel
@@ -186,12 +186,12 @@ class Copies:
     def summary(self) -> str:
         """Say in one line how many groups of which kind there are."""
         counts = {kind: [group for group in self.groups if group.kind == kind] for kind in WORDS}
-        said = [
+        parts = [
             f"{sum(len(group.rows) for group in groups):,} rows in {_counted(len(groups), 'group')} are {WORDS[kind]}"
             for kind, groups in counts.items()
             if groups
         ]
-        text = f"{_counted(self.rows, 'row')}: {'; '.join(said) or 'no copies'}."
+        text = f"{_counted(self.rows, 'row')}: {'; '.join(parts) or 'no copies'}."
         if self.identifiers:
             text += f" {', '.join(self.identifiers)} {SEEM[len(self.identifiers) > 1]} the rows: leave out what does."
         if self.skipped:
@@ -238,8 +238,8 @@ def copies(
     distinct = np.flatnonzero(first == np.arange(len(first)))
     groups = [_group("exact", equal, rows, []) for equal in groups_alike(first)]
     one_column: set[tuple[int, ...]] = set()
-    for column, found in hashes.but_one(distinct):
-        for alike in found:
+    for column, groups_of_column in hashes.but_one(distinct):
+        for alike in groups_of_column:
             one_column.add(tuple(alike.tolist()))
             groups.append(_group("one column", alike, rows, [column]))
     for near in _near(rows, hashes, distinct, random_state, progress=progress):
@@ -289,6 +289,8 @@ def _near(
 
 def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedImages, *, progress: bool) -> _Compared:
     """Return rows of whatever kind in a form in which they can be compared."""
+    if isinstance(X, str | bytes):
+        raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")
     if skipped.corrupt not in CORRUPT:
         raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {skipped.corrupt!r}.")
     items = [] if is_frame(X) or isinstance(X, np.ndarray) or not isinstance(X, Sequence) else list(X)

@@ -100,6 +100,7 @@ def _nearest_centre(Z: Floats, centres: Floats) -> NDArray[np.intp]:
 Hashes = NDArray[np.uint64]
 BY_CHANCE = 0.05  # of the pairs that agree but for a column: if more do so by chance, none of them are called copies
 TELLING = 3  # columns, those in which the fewest pairs agree, that say how many do by chance
+ENOUGH_PAIRS = 5  # expected by chance, to say whether one column tells another
 HARDLY_REPEATED = 0.9  # of the cells of a column differ from all others: what agrees there may be copies
 DECIMALS = 6  # numbers with more of them do not agree by chance
 
@@ -126,20 +127,25 @@ class CellHashes:
 
     def exact(self) -> NDArray[np.intp]:  # (n,)
         """Return for each row the first row that agrees with it in every cell; this may be the row itself."""
-        return _first_alike(self.rows)
+        _, first, group = np.unique(self.rows, return_index=True, return_inverse=True)
+        return np.asarray(first[group], dtype=np.intp)
 
     def but_one(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, list[NDArray[np.intp]]]]:
         """Yield each column, by number, that alone differs between some rows, and the groups of these rows.
 
         No two of the rows may agree in every cell. Columns for which such groups arise by chance are left out.
         """
-        found = {number: groups_alike(self._without(rows, number)) for number in range(len(self._columns))}
-        found = {number: groups for number, groups in found.items() if groups} if len(found) > 1 else {}
-        if not found:
+        columns = range(len(self._columns)) if len(self._columns) > 1 else ()
+        groups_of_column = {number: groups_alike(self._without(rows, number)) for number in columns}
+        groups_of_column = {number: groups for number, groups in groups_of_column.items() if groups}
+        if not groups_of_column:
             return
-        pairs = {number: sum(len(group) * (len(group) - 1) / 2 for group in groups) for number, groups in found.items()}
-        shares = [self._agreeing(rows, number) for number in range(len(self._columns))]
-        for number, groups in found.items():
+        pairs = {
+            number: sum(len(group) * (len(group) - 1) / 2 for group in groups)
+            for number, groups in groups_of_column.items()
+        }
+        shares = [self._agreeing(rows, number) for number in columns]
+        for number, groups in groups_of_column.items():
             if self._by_chance(rows, number, pairs, shares) <= BY_CHANCE * pairs[number]:
                 yield number, [rows[group] for group in groups]
 
@@ -159,21 +165,41 @@ class CellHashes:
         is_hardly_repeated = len(np.unique(hashes)) >= HARDLY_REPEATED * len(rows)
         if is_hardly_repeated and is_text(column.type):
             return 0.0
+        if is_hardly_repeated and (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+            seconds = column.drop_null().to_numpy().astype("M8[s]").astype(np.int64)
+            step = next(step for step in (86_400, 3_600, 60, 1) if not (seconds % step).any())
+            return _agreeing_when_rounded(seconds / step)
         if is_hardly_repeated and is_number(column.type):
             return _agreeing_when_rounded(column.cast(pa.float64(), safe=False).drop_null().to_numpy())
-        return _pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
+        return count_pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
 
     def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
-        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns."""
+        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns.
+
+        A column that another one tells, such as a price with tax, is left out beside it: rows that agree in the one
+        by chance agree in the other.
+        """
         others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
         others = [other for other in others if shares[other] < 1]
         if not others:  # all other columns hold one value
             return pairs[number]
         estimates = [0.0]
-        for other in (other for other in others[:TELLING] if shares[other] > 0):
-            differ_in_both = _pairs(self._without(rows, number, other)) - pairs[number] - pairs.get(other, 0)
+        telling = [other for other in others[:TELLING] if shares[other] > 0]
+        for other in telling:
+            dependents = [
+                column for column in telling if column != other and self._tells(rows, other, column, shares[other])
+            ]
+            agree = count_pairs(self._without(rows, number, other, *dependents))
+            differ_in_both = agree - pairs[number] - pairs.get(other, 0)
             estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
         return max(estimates)
+
+    def _tells(self, rows: NDArray[np.intp], one: int, other: int, share: float) -> bool:
+        """Return whether rows that agree in one column by chance, as this share of all pairs do, agree in the other."""
+        by_chance = share * len(rows) * (len(rows) - 1) / 2
+        hashes = self._of(rows, one)
+        differ = count_pairs(hashes) - count_pairs(hashes + self._of(rows, other))
+        return bool(by_chance >= ENOUGH_PAIRS and differ < by_chance / 2)
 
 
 def _hashed(column: pa.ChunkedArray, number: int) -> Hashes:
@@ -199,11 +225,6 @@ def _mixed(bits: Hashes) -> Hashes:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-def _first_alike(hashes: Hashes) -> NDArray[np.intp]:
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    return np.asarray(first[group], dtype=np.intp)
-
-
 def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
     """Return the groups of two or more positions with the same hash or value; groups and their positions are sorted."""
     order = np.argsort(hashes, kind="stable")
@@ -213,7 +234,7 @@ def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
     return sorted(groups, key=lambda group: int(group[0]))
 
 
-def _pairs(hashes: Hashes) -> float:
+def count_pairs(hashes: NDArray[Any]) -> float:
     """Return how many pairs have the same hash."""
     sizes = np.unique(hashes, return_counts=True)[1].astype(np.float64)
     return float((sizes * (sizes - 1)).sum() / 2)
@@ -262,8 +283,8 @@ def near_copies(
     chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
     chance[is_other] = 1.0
     rows = np.repeat(np.arange(len(apart)), apart.shape[1])
-    seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
-    one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
+    is_near = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
+    one, other, p = rows[is_near], which.ravel()[is_near], chance.ravel()[is_near]
     first, second, p = _mutual(one, other, p, len(apart))
     expected = p * len(apart) / 2
     if by_chance is not None and len(p):
@@ -281,16 +302,16 @@ def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool
     a row that are no copies of it gives a markedly smaller one: in a table, rows of the same categories differ in few
     columns.
     """
-    there = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
-    if not there.any():
+    has_spacing = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
+    if not has_spacing.any():
         return np.ones(len(apart))
     others = apart.shape[1] - 1
     expected = others - (1 / np.arange(1, others + 1)).sum()
     growth = np.full(len(apart), np.nan)
-    growth[there] = np.log(apart[there, -1:] / apart[there, 1:-1]).sum(1)
+    growth[has_spacing] = np.log(apart[has_spacing, -1:] / apart[has_spacing, 1:-1]).sum(1)
     overall = np.nanmedian(growth) * expected / (expected - 1 / 3)
-    known = np.where(there, growth, overall)
-    nearby = (known[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
+    growths = np.where(has_spacing, growth, overall)
+    nearby = (growths[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
     return np.asarray(expected / np.maximum(np.where(nearby > MARKEDLY * overall, nearby, overall), 1e-6))
 
 

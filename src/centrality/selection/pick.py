@@ -91,8 +91,8 @@ def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
         left = k - int(shares.sum())
         if left <= 0 or not len(room):
             break
-        each, rest = divmod(left, len(room))
-        shares[room] += each + (np.arange(len(room)) < rest)
+        share, rest = divmod(left, len(room))
+        shares[room] += share + (np.arange(len(room)) < rest)
         shares = np.minimum(shares, sizes)
     return shares
 

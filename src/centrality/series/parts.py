@@ -40,9 +40,12 @@ class Prepared:
     @classmethod
     def of(cls, track: Track, channels: Places, scales: Scales | None) -> Self:
         """Bridge the gaps of these channels, and learn their scales if they are not known."""
-        values, unknown = windows.bridge(track.values[:, channels])
+        whole = np.array_equal(channels, np.arange(track.values.shape[1])) and not np.isnan(track.values).any()
+        values = track.values if whole else track.values[:, channels]
+        unknown = windows.bridge(values)
         scales = Scales.of(values, unknown) if scales is None else scales
-        values[unknown] = np.broadcast_to(scales.centre[0], values.shape)[unknown]
+        if unknown.any():
+            values[unknown] = np.broadcast_to(scales.centre[0], values.shape)[unknown]
         return cls(values, unknown, scales)
 
     def view(self, number: int, moments: slice) -> Values:
@@ -133,13 +136,15 @@ class Oddness:
         channels = np.sum(alone, axis=0)
         judged = np.isfinite(channels)
         few = min(HIGHEST, channels.shape[1])
-        highest = np.partition(np.where(judged, channels, 0.0), -few, axis=1)[:, -few:].mean(1)
-        whole = highest + np.sum([np.nan_to_num(score) for score in joint], axis=0) if joint else highest
-        return cls(np.where(judged.any(1), whole, np.nan), channels)
+        whole = np.partition(np.where(judged, channels, 0.0), -few, axis=1)[:, -few:].mean(1)
+        for score in joint:
+            whole += np.nan_to_num(score)
+        whole[~judged.any(1)] = np.nan
+        return cls(whole, channels)
 
     def shares(self) -> Values:
         """Return each channel's share of the oddness of a moment beyond the usual; zeros if none is odd alone."""
-        excess = np.maximum(np.nan_to_num(self.channels), 0.0)
+        excess = np.maximum(np.nan_to_num(self.channels.astype(np.float64)), 0.0)
         total = excess.sum(1, keepdims=True)
         return safe_divide(excess, total)
 
@@ -161,9 +166,11 @@ class Levels:
     count: int
 
     @classmethod
-    def of(cls, scores: NDArray[Any]) -> Self:
-        """Keep the highest scores one by one, and quantiles of the others."""
-        ordered = np.sort(scores[np.isfinite(scores)]).astype(np.float64)
+    def of(cls, scores: Sequence[Values]) -> Self:
+        """Keep the highest of these scores one by one, and quantiles of the others."""
+        finite = [some[np.isfinite(some)] for some in scores]
+        ordered = finite[0] if len(finite) == 1 else np.concatenate(finite)
+        ordered.sort()
         count = len(ordered)
         body = np.linspace(0, count - 1, min(count, BODY)).astype(np.intp)
         kept = np.union1d(body, np.arange(max(0, count - TAIL), count))
@@ -182,5 +189,8 @@ class Levels:
     def centrality(self, scores: NDArray[Any]) -> Values:
         """Return scores in [0, 1], as FUSE does: the median has 1/2, and the 95th percentile of oddness 1/4."""
         middle, high = (float(np.interp(-share, -self.shares, self.scores)) for share in (0.5, 0.05))
-        units = (middle - scores) / max(high - middle, 1e-9)
-        return np.where(np.isnan(units), np.nan, squeezed(np.nan_to_num(units)))
+        units, known = (middle - scores) / max(high - middle, 1e-9), np.isfinite(scores)
+        units[~known] = 0.0
+        scores = squeezed(units)
+        scores[~known] = np.nan
+        return scores

@@ -7,6 +7,7 @@ may be texts. Whatever is done about that is a note, and every row of the file k
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ MOSTLY = 0.9  # the share of rows on the grid from which steps are even
 UNITS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"), (1e-3, "millisecond"))
 
 Values = NDArray[np.float64]
-Places = NDArray[np.intp]
+Places = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Recording:
 
     def of_rows(self, of_moments: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return what there is for each track's moments, for each row of the table; NaN for rows without a time."""
+        if self.time is None and len(self.tracks) == 1:
+            return of_moments[0]  # rows are its moments
         shape = (len(self.track_of_row), *of_moments[0].shape[1:])
         rows = np.full(shape, np.nan)
         for number, values in enumerate(of_moments):
@@ -118,11 +121,11 @@ def read(
         name, value = long if long is not None else (others[0], others[1])
         return _read_long(table, time, seconds, name=name, value=value, channels=channels, dated=dated, notes=notes)
     names, values = _channels(table, others, channels, notes)
-    groups = np.zeros(len(values), dtype=np.intp)
+    groups: Places = np.broadcast_to(np.int32(0), len(values))
     labels = [""]
     if by is not None:
         coded = pc.fill_null(table[by].cast(pa.string()), "(missing)").combine_chunks().dictionary_encode()
-        groups, labels = coded.indices.to_numpy().astype(np.intp), coded.dictionary.to_pylist()
+        groups, labels = coded.indices.to_numpy().astype(np.int32), coded.dictionary.to_pylist()
     return _tracks(names, values, seconds, groups, labels, time=time, dated=dated, notes=notes)
 
 
@@ -239,7 +242,7 @@ def _read_long(
     there = column >= 0
     wide[np.flatnonzero(there), column[there]] = own[there, 0]
     notes.append(f"Each {name} is a channel: {len(names)} of them, one row for each time and {name}.")
-    groups = np.zeros(len(own), dtype=np.intp)
+    groups = np.zeros(len(own), dtype=np.int32)
     return _tracks(names, wide, seconds, groups, [""], time=time, dated=dated, notes=notes)
 
 
@@ -250,13 +253,15 @@ def _channels(
     if channels is not None:
         require(table.column_names, channels)
         others = channels
-    names, columns = [], []
+    names: list[str] = []
+    columns: list[Values] = []
     for name in others:
         column = table[name]
         if is_number(column.type):
-            values = np.array(numbers(pa.table({name: column}))[:, 0], dtype=np.float64)
+            values = np.asarray(numbers(pa.table({name: column})), dtype=np.float64)
         elif is_text(column.type) and (writing := learn_writing(column)[0]) is not None:
-            values, wrong = writing.read(column)
+            cells, wrong = writing.read(column)
+            values = cells[:, None]
             if wrong.any():
                 first = column.combine_chunks()[int(np.flatnonzero(wrong)[0])].as_py()
                 notes.append(
@@ -274,7 +279,7 @@ def _channels(
         raise TableError(
             f"A series of numbers was wanted, but no column holds any: {first_few(list(others)) or 'none'}."
         )
-    return tuple(names), np.column_stack(columns)
+    return tuple(names), columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def _tracks(
@@ -289,16 +294,19 @@ def _tracks(
     notes: list[str],
 ) -> Recording:
     """Return each group's rows as a series on even steps, and where each row is in it."""
-    track_of_row = groups.copy()
-    moment_of_row = np.zeros(len(values), dtype=np.intp)
+    track_of_row = groups if seconds is None else groups.copy()
+    moment_of_row = np.zeros(len(values), dtype=np.int32)
     tracks = []
     events: dict[str, int] = {}
     for number, label in enumerate(labels):
-        rows = np.flatnonzero(groups == number)
         if seconds is None:
-            moment_of_row[rows] = np.arange(len(rows))
-            tracks.append(Track(label, np.arange(len(rows), dtype=np.float64), values[rows], 1.0))
+            own = groups == number
+            moment_of_row[own] = np.arange(own.sum())
+            tracks.append(
+                Track(label, np.arange(own.sum(), dtype=np.float64), values if own.all() else values[own], 1.0)
+            )
             continue
+        rows = np.flatnonzero(groups == number)
         timed = rows[np.isfinite(seconds[rows])]
         track_of_row[rows[~np.isfinite(seconds[rows])]] = -1
         if len(np.unique(seconds[timed])) < 2:

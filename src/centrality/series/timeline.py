@@ -34,6 +34,7 @@ LEARNED_FROM = 100_000  # windows of a part, at most
 SCALES = tuple(field.name for field in fields(Scales))
 SHARE, ALPHA = 0.05, 0.01  # of windows that are odd; chance of a drift where there is none
 AT_ONCE = 30_000  # windows described together
+MOMENTS_AT_ONCE = 500_000
 
 
 class Timeline(BaseEstimator):
@@ -136,23 +137,21 @@ class Timeline(BaseEstimator):
         """Judge the series; return how the scores of windows and of moments are distributed, and how high they rise."""
         judgements = [self._judge_series(one) for one in series]
         self._judged: tuple[Recording, list[Judgement]] | None = (recording, judgements)
-        of_windows = np.concatenate([each.windows for each in judgements])
-        of_moments = [each.moments.whole for each in judgements]
-        return Levels.of(of_windows), Levels.of(np.concatenate(of_moments)), Peaks.of(of_moments, self.window_)
+        of_windows, of_moments = [each.windows for each in judgements], [each.moments.whole for each in judgements]
+        return Levels.of(of_windows), Levels.of(of_moments), Peaks.of(of_moments, self.window_)
 
     def _choose_channels(self, recording: Recording) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the channels to judge and those of two values; note what is left out."""
         kinds: tuple[list[str], ...] = ([], [], [])  # constant, of two values, of more
         silent = []
         for number, name in enumerate(recording.channels):
-            values = np.concatenate([track.values[:, number] for track in recording.tracks])
-            there = np.isfinite(values)
-            if 0 < there.sum() < MOSTLY_SILENT * len(there):
+            columns = [track.values[:, number] for track in recording.tracks]
+            there = sum(int(np.isfinite(column).sum()) for column in columns)
+            if 0 < there < MOSTLY_SILENT * sum(map(len, columns)):
                 silent.append(name)
                 continue
-            values = values[there]
-            distinct = np.unique(values[:1000])
-            distinct = np.unique(values) if len(distinct) <= 2 else distinct
+            distinct = _distinct([column[:1000] for column in columns])
+            distinct = _distinct(columns) if len(distinct) <= 2 else distinct
             kinds[min(max(len(distinct), 1), 3) - 1].append(name)
         constant, states, judged = kinds
         if silent:
@@ -234,12 +233,22 @@ class Timeline(BaseEstimator):
 
     def _judge_series(self, one: Prepared) -> Judgement:
         """Return how odd each moment is: the mean of the windows that cover it, of each part."""
-        moments, scores = len(one.values), self._window_scores(one)
-        covered = []
-        for part, score in zip(self._parts, scores, strict=True):
-            whole = np.column_stack([windows.cover(channel, moments, self.window_) for channel in score.T])
-            covered.append(np.where(one.unknown, np.nan, whole) if part.alone else whole)
-        return Judgement(Oddness.of(self._parts, covered), Oddness.of(self._parts, scores).whole)
+        scores, stride = self._window_scores(one), windows.stride_of(self.window_)
+        odd = Oddness(np.empty(len(one.values)), np.empty(one.values.shape, dtype=np.float32))
+        for first in range(0, len(one.values), MOMENTS_AT_ONCE):
+            block = slice(first, min(first + MOMENTS_AT_ONCE, len(one.values)))
+            nearest = max(0, (first - self.window_) // stride)
+            over = slice(nearest, block.stop // stride + 2)
+            begin = nearest * stride
+            covered = [
+                windows.cover(score[over], block.stop - begin, self.window_)[first - begin :] for score in scores
+            ]
+            for part, score in zip(self._parts, covered, strict=True):
+                if part.alone:
+                    score[one.unknown[block]] = np.nan
+            together = Oddness.of(self._parts, covered)
+            odd.whole[block], odd.channels[block] = together.whole, together.channels
+        return Judgement(odd, Oddness.of(self._parts, scores).whole)
 
     def _judge(self, X: ItemsLike | None) -> tuple[Recording, list[Judgement]]:
         """Return the series of X, or without it those of `fit`, and how odd they are."""
@@ -423,6 +432,12 @@ class Timeline(BaseEstimator):
             rows=tuple(np.flatnonzero(in_it).tolist()),
             span=begin if begin == end else f"{begin} to {end}",
         )
+
+
+def _distinct(columns: Sequence[Values]) -> Values:
+    """Return the values that occur."""
+    found = np.unique(np.concatenate([np.unique(column) for column in columns]))
+    return np.asarray(found[np.isfinite(found)])
 
 
 def _scales_of(recording: Recording, series: list[Prepared]) -> dict[str, Scales]:

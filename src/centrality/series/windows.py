@@ -6,7 +6,7 @@ hides. Both are scaled by their channel, since a row must not depend on the unit
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -23,6 +23,7 @@ DENSITY = 32  # windows that begin within the length of one: all of them change 
 FLOOR = 0.02  # in deviations a moment: less noise than this is none
 CLIP = 10.0  # ranges beyond the usual range: a single spike must not flatten the rest
 USUAL = (0.1, 99.9)  # percentiles
+SCALED_BY = 1_000_000
 GATHERED = 8192  # windows taken together: they stay in the processor's cache
 VIEWS = ("values", "differences")
 
@@ -47,9 +48,13 @@ class Scales:
 
     @classmethod
     def of(cls, values: Values, unknown: Mask) -> Self:
-        """Learn the scales of channels whose gaps are bridged, by what is known of them."""
-        views = [[_scale_of(column[~gone]) for column, gone in zip(view.T, unknown.T, strict=True)]
-                 for view in (values, differences(values))]  # fmt: skip
+        """Learn the scales of channels whose gaps are bridged, by at most a million moments that are known."""
+        moments = np.arange(0, len(values), -(-len(values) // SCALED_BY))
+        few, before, gone = values[moments], values[np.maximum(moments - 1, 0)], unknown[moments]
+        views = [
+            [_scale_of(column[~left_out]) for column, left_out in zip(view.T, gone.T, strict=True)]
+            for view in (few, few - before)
+        ]
         return cls(*np.moveaxis(np.array(views), 2, 0))
 
     def view(self, values: Values, number: int) -> Values:
@@ -69,23 +74,22 @@ def _scale_of(values: Values) -> tuple[float, float, float, float]:
     return low - reach, high + reach, clipped.mean(), clipped.std() or 1.0
 
 
-def bridge(values: Values) -> tuple[Values, Mask]:
-    """Return the values (n, channels) with gaps bridged by straight lines, and which gaps are too long for that."""
-    bridged, unknown = values.copy(), np.zeros(values.shape, dtype=bool)
-    moments = np.arange(len(values))
+def bridge(values: Values) -> Mask:
+    """Bridge gaps of the values (n, channels) by straight lines, in place; return which gaps are too long for that."""
+    unknown = np.zeros(values.shape, dtype=bool)
     for channel in range(values.shape[1]):
         missing = np.isnan(values[:, channel])
         if not missing.any():
             continue
         if missing.all():
-            bridged[:, channel], unknown[:, channel] = 0.0, True
+            values[:, channel], unknown[:, channel] = 0.0, True
             continue
-        there = moments[~missing]
-        bridged[missing, channel] = np.interp(moments[missing], there, values[there, channel])
+        there = np.flatnonzero(~missing)
+        values[missing, channel] = np.interp(np.flatnonzero(missing), there, values[there, channel])
         edges = np.flatnonzero(np.diff(np.concatenate([[0], missing.astype(np.int8), [0]])))
         for first, end in edges.reshape(-1, 2):
             unknown[first:end, channel] = end - first > BRIDGED
-    return bridged, unknown
+    return unknown
 
 
 def starts_of(moments: int, length: int) -> Places:
@@ -132,7 +136,7 @@ def complete(unknown: Mask, starts: Places, length: int) -> Mask:
     return np.asarray(count[starts + length] == count[starts])
 
 
-def cover(scores: NDArray[Any], moments: int, length: int) -> Values:
+def cover(scores: Values, moments: int, length: int) -> Values:  # (windows, channels) -> (moments, channels)
     """Return for each moment the mean score of the windows that cover it, NaN where none does.
 
     Windows begin every few moments. So a moment at the edge of a gap, or of the series, may have no window of its own;
@@ -140,17 +144,20 @@ def cover(scores: NDArray[Any], moments: int, length: int) -> Values:
 
     >>> import numpy as np
     >>> from centrality.series.windows import cover
-    >>> cover(np.array([1.0, 3.0]), 4, 3)  # the middle two moments lie in both windows
+    >>> cover(np.array([[1.0], [3.0]]), 4, 3)[:, 0]  # the middle two moments lie in both windows
     array([1., 2., 2., 3.])
     """
     stride, known = stride_of(length), np.isfinite(scores)
-    total = np.concatenate([[0.0], np.cumsum(np.where(known, scores, 0.0))])
-    count = np.concatenate([[0], np.cumsum(known)])
+    total, count = np.zeros((len(scores) + 1, scores.shape[1])), np.zeros((len(scores) + 1, scores.shape[1]))
+    np.cumsum(np.where(known, scores, 0.0), axis=0, out=total[1:])
+    np.cumsum(known, axis=0, out=count[1:])
     moment = np.arange(moments)
-    first = np.maximum(-(-(moment - length + 1) // stride), 0)
     end = np.minimum(moment // stride + 1, len(scores))
-    alone = count[np.maximum(end, first)] == count[np.minimum(end, first)]
-    first = np.where(alone, np.maximum(np.minimum(first, end) - 1, 0), first)
-    end = np.where(alone, np.minimum(end + 1, len(scores)), end)
+    first = np.minimum(np.maximum(-(-(moment - length + 1) // stride), 0), end)
     weight = count[end] - count[first]
-    return safe_divide(total[end] - total[first], weight, np.nan)
+    alone = (weight == 0).any(1)
+    means = safe_divide(total[end] - total[first], weight, np.nan)
+    first, end = np.maximum(first[alone] - 1, 0), np.minimum(end[alone] + 1, len(scores))
+    nearest = safe_divide(total[end] - total[first], count[end] - count[first], np.nan)
+    means[alone] = np.where(np.isnan(means[alone]), nearest, means[alone])
+    return means

@@ -59,7 +59,7 @@ READ_SO = {
 
 @dataclass(frozen=True)
 class CellIssues:
-    """Hold the number of rows read, and for each column the number of cells with each fault."""
+    """The number of rows read, and for each column the number of cells with each fault."""
 
     rows: int = 0
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -256,7 +256,7 @@ def first_few(names: Sequence[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class FileState:
-    """Hold the identity, size and time of the file that was at a path."""
+    """The identity, size and time of the file that was at a path."""
 
     path: str
     inode: int

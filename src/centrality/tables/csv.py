@@ -68,7 +68,7 @@ def open_excel(path: Path) -> TextSource:
         )
         warnings.warn(said, DataNote, stacklevel=2)
     table, *others_there = parts_of_sheet(sheets[longest])
-    rows = [[str(cell) for cell in row] for row in table.rows]
+    rows = [[str(cell) for cell in row] for row in table.rows[: 10 * PREAMBLE]]
     header = header_row(rows)
     strays = [part for part in others_there if part.top < table.top or min(len(part.rows), len(part.rows[0])) < 2]
     if header or any(part.top < table.top for part in strays):
@@ -116,7 +116,8 @@ def parts_of_sheet(cells: Sequence[Sequence[object]]) -> list[SheetPart]:
     filled = np.array([[cell != "" for cell in row] for row in grid])
     blocks: list[list[int]] = []  # numbers of rows
     for number in np.flatnonzero(filled.any(axis=1)).tolist():
-        if blocks and (number == blocks[-1][-1] + 1 or _goes_on([grid[above] for above in blocks[-1]], grid[number])):
+        above = [grid[place] for place in (*blocks[-1][:1], *blocks[-1][1:][-COMPARED:])] if blocks else []
+        if blocks and (number == blocks[-1][-1] + 1 or _goes_on(above, grid[number])):
             blocks[-1].append(number)
         else:
             blocks.append([number])
@@ -145,6 +146,7 @@ def _goes_on(rows: Sequence[Sequence[object]], below: Sequence[object]) -> bool:
     return 2 * alike > len(both) and 2 * alike > sum(map(bool, last))
 
 
+COMPARED = 20  # last rows of a table that a row below a gap is compared with
 PREAMBLE = 30  # rows that may stand above the names of columns
 
 

@@ -79,7 +79,7 @@ def evenly(texts: pa.Array, most: int) -> pa.Array:
 
 @dataclass(frozen=True)
 class NumberCells:
-    """Hold the parts of cells by name: null where a cell is not a number, empty where it lacks this part."""
+    """The parts of cells by name: null where a cell is not a number, empty where it lacks this part."""
 
     parts: dict[str, pa.Array]
 
@@ -230,7 +230,7 @@ Affixes = tuple[str, str]  # what stands before and after the digits
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """Hold how the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
+    """How the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
 
     decimal: str = "."  # a point or a comma; the other one, spaces and apostrophes stand between groups of digits
     thousands: str = ""  # which of these does, where one does

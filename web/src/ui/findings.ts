@@ -117,7 +117,7 @@ export class FindingsPanel implements Part {
     }
     const named = columns.length ? columns : guiltyFeatures(app, examples[0], undefined);
     const shown = guiltyFirst(data.columns, named).slice(0, Math.max(MOST_COLUMNS, Math.min(columns.length, MOST_COLUMNS)));
-    return h("table.cells-beside.examples", h("thead", h("tr", h("th", { scope: "col" }, ""), ...shown.map((c) => h("th", { scope: "col", title: c.name }, c.name)))),
+    return h("table.cells-beside.examples", h("thead", h("tr", h("th", { scope: "col" }, "row"), ...shown.map((c) => h("th", { scope: "col", title: c.name }, c.name)))),
       h("tbody", ...all.map((row) => h(row === typical ? "tr.typical" : "tr", h("th", { scope: "row" }, h("button.plain", { onclick: () => show(row) }, name(row))),
         ...shown.map((c) => {
           const guilty = row !== typical && columns.includes(c.name);

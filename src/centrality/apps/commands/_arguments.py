@@ -98,21 +98,15 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of
 
-    if "save" in arguments:  # a command that could have fitted one
-        _require_no_fit(arguments)
+    for option in ("save", "represent", "window", "given", "learned"):  # of a command that could have fitted one
+        if getattr(arguments, option, None) is not None:
+            name = "columns" if option == "learned" else option
+            raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
     model = load_rows_model(arguments.model, device=arguments.device)
     where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
     where["model"] = getattr(arguments, "encoder", None)
     reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
-
-
-def _require_no_fit(arguments: argparse.Namespace) -> None:
-    """Raise if a model was named together with options of a fit."""
-    for option in ("save", "represent", "window", "given", "learned"):
-        if getattr(arguments, option, None) is not None:
-            name = "columns" if option == "learned" else option
-            raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
 
 
 def show_scores(result: Result) -> str:

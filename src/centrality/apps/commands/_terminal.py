@@ -144,7 +144,7 @@ ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if h
 
 
 class Interrupted:
-    """Hold the signal that asked the program to end; None as long as there was none."""
+    """The signal that asked the program to end; None as long as there was none."""
 
     def __init__(self) -> None:
         self.by: int | None = None

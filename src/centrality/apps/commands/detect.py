@@ -63,21 +63,21 @@ def run(arguments: argparse.Namespace) -> Result:
             tables.require_replaceable(new, adapter.columns)
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
     threshold = fitted.threshold(units, rule, t)
-    found, smallest = _outliers(fitted.mixing, fitted.mixing.mixed(units, t), threshold, inliers)
+    outliers, smallest = _outliers(fitted.mixing, fitted.mixing.mixed(units, t), threshold, inliers)
     result: Result = {
         "rows": len(units),
-        "outliers": len(found),
+        "outliers": len(outliers),
         "t": t,
         "rule": f"{rule.name}={rule.value:g}",
         "threshold": float(fitted.mixing.squeeze(np.array(threshold))),
         "calibration_rows": 0 if inliers is None else len(inliers),  # 0: there are none, and the rule needs none
         "smallest_p_value": smallest,
         "by_themselves": arguments.model is None,  # the model was fitted on the same rows
-        "found": found,
+        "found": outliers,
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
-    if arguments.data != "-" and (found or arguments.output):  # stdin cannot be read again
+    if arguments.data != "-" and (outliers or arguments.output):  # stdin cannot be read again
         _explain_and_write(arguments, result, adapter, new)
     if (above := rows_above(arguments.data)) is not None:
         result["rows_above"] = above
@@ -114,13 +114,15 @@ def _outliers(
 
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]
-    shown = mixing.squeeze(scores[odd])
-    found = [{"row": row, "centrality": score} for row, score in zip(odd.tolist(), shown.tolist(), strict=True)]
+    centralities = mixing.squeeze(scores[odd])
+    outliers = [
+        {"row": row, "centrality": score} for row, score in zip(odd.tolist(), centralities.tolist(), strict=True)
+    ]
     if inliers is None:
-        return found, None
-    for each, p_value in zip(found, p_values(inliers, scores[odd]).tolist(), strict=True):
+        return outliers, None
+    for each, p_value in zip(outliers, p_values(inliers, scores[odd]).tolist(), strict=True):
         each["p_value"] = p_value
-    return found, float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
+    return outliers, float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
 
 
 def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "Adapter", new: dict[str, str]) -> None:
@@ -129,9 +131,9 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
 
     from centrality import tables
 
-    found = result["found"]
-    table = tables.read(arguments.data).take(np.array([each["row"] for each in found], dtype=np.int64))
-    explained = found[: None if arguments.output else SHOWN]
+    outliers = result["found"]
+    table = tables.read(arguments.data).take(np.array([each["row"] for each in outliers], dtype=np.int64))
+    explained = outliers[: None if arguments.output else SHOWN]
     if explained and adapter.explains:
         with adapter.reader.suppress_issues():
             reasons = adapter.model.reasons(table.slice(0, len(explained)), result["t"])
@@ -139,9 +141,9 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
             outlier["reasons"] = why
     if arguments.output is not None:
         kinds = {"row": np.int64, "reasons": object}  # no outliers have columns of the same types
-        said = [each | {"reasons": in_words(each)} for each in found]
+        rows = [each | {"reasons": in_words(each)} for each in outliers]
         values = {
-            name: np.array([each[what] for each in said], kinds.get(what, np.float64)) for name, what in new.items()
+            name: np.array([each[what] for each in rows], kinds.get(what, np.float64)) for name, what in new.items()
         }
         tables.write(tables.with_columns(table, values), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)

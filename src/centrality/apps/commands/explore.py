@@ -24,7 +24,7 @@ HELP = "open the explorer page in a browser, or write it to one file"
 
 
 class Result(TypedDict):
-    """Hold how many rows were shown on which map, and the page's file or address."""
+    """How many rows were shown on which map, and the page's file or address."""
 
     rows: int
     map: str

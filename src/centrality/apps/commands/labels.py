@@ -32,16 +32,16 @@ def run(arguments: argparse.Namespace) -> Result:
         names = [name for name in column_names(arguments.columns) if name != arguments.by]
         table = tables.select(table, [*names, arguments.by])
     with working("Comparing with the other rows", arguments):
-        found = wrong_labels(table, arguments.by, random_state=arguments.random_state)
+        doubtful_rows = wrong_labels(table, arguments.by, random_state=arguments.random_state)
     new = ("row", "suggested", "p_label", "p_suggested")
     result: Result = {
         "rows": table.num_rows,
         "by": arguments.by,
         "shown": arguments.top,
-        "doubtful": [{name: row.pop(name) for name in new} | {"holds": row} for row in found.to_pylist()],
+        "doubtful": [{name: row.pop(name) for name in new} | {"holds": row} for row in doubtful_rows.to_pylist()],
     }
     if arguments.output is not None:
-        tables.write(found, arguments.output, like=arguments.data)
+        tables.write(doubtful_rows, arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
 

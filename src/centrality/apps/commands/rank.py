@@ -93,8 +93,8 @@ def show(result: Result) -> str:
     lines = _ends(result, f"{result['rows']:,} rows", result) if "groups" not in result else []
     for group in result.get("groups", []):
         lines += _ends(group, f"{group['rows']:,} rows of {group['group']}", result)
-    shown = [row["row"] for end in (result["peripheral"], result["central"]) for row in end]
-    return "\n".join([*lines[:-1], *counting_line(result, shown), *footer_lines(result, 0, 0, "All rows")])
+    rows_in_order = [row["row"] for end in (result["peripheral"], result["central"]) for row in end]
+    return "\n".join([*lines[:-1], *counting_line(result, rows_in_order), *footer_lines(result, 0, 0, "All rows")])
 
 
 def _ends(ends: Result, of: str, result: Result) -> list[str]:
@@ -110,19 +110,16 @@ def _ends(ends: Result, of: str, result: Result) -> list[str]:
 def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
     scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
-    holds = excerpt(_reasons_first(row) if why else row["holds"], only)
+    values = row["holds"]
+    if why:  # those of columns that lower its centrality come first
+        named = [reason["feature"] for reason in row.get("reasons", [])]
+        values = {name: values[name] for name in named if name in values} | values
+    holds = excerpt(values, only)
     line = f"{scores}  {holds}".rstrip()
     reasons = in_words(row)
     if not (why and reasons):
         return line
     return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
-
-
-def _reasons_first(row: "RankedRow") -> dict[str, object]:
-    """Return the row's values, those of columns that lower its centrality first."""
-    named = [reason["feature"] for reason in row.get("reasons", [])]
-    first = {name: row["holds"][name] for name in named if name in row["holds"]}
-    return first | {name: value for name, value in row["holds"].items() if name not in first}
 
 
 def sparkline(values: Iterable[float]) -> str:

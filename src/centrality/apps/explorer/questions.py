@@ -74,16 +74,11 @@ def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
         whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
         return whole or not pa.types.is_integer(held.type)
     if column.kind == "date":
-        fine = pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")
-        return not in_file and not (fine and _is_finer(held))
+        if in_file or not (pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")):
+            return not in_file
+        in_one = 1000 if held.type.unit == "us" else 1_000_000  # of a millisecond, which is what the page has
+        return not (held.cast(pa.int64()).drop_null().to_numpy() % in_one).any()
     return column.kind == "category" and not in_file
-
-
-def _is_finer(held: pa.ChunkedArray) -> bool:
-    """Say whether some moment is not a whole number of milliseconds."""
-    in_one = 1000 if held.type.unit == "us" else 1_000_000
-    moments = held.cast(pa.int64()).drop_null().to_numpy()
-    return bool((moments % in_one).any())
 
 
 class Question(TypedDict):

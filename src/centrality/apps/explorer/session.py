@@ -1,5 +1,6 @@
 """What a page can ask a model to do: live rows, jobs, explanations."""
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from centrality.representations.base import as_arrow
 from centrality.selection.copies import WORDS, Copies, copies
 from centrality.selection.pick import Picker
 
+LOG = logging.getLogger(__name__)
 MOST_TO_REVIEW = 20_000  # rows of a queue
 
 
@@ -91,6 +93,9 @@ class Jobs:
             return cast("Findings", check(self.given, model=self.model).as_dict())
         except InputError as error:
             return {"verdict": f"These rows could not be checked: {error}", "rows": 0, "findings": []}
+        except Exception:  # a bug of ours, or of the user's own representation, must not cost the reader the page
+            LOG.exception("The rows were not checked")
+            return {"verdict": "These rows were not checked: an error, see the terminal.", "rows": 0, "findings": []}
 
     @cached_property
     def _copies(self) -> Copies:

@@ -31,7 +31,7 @@ TOO_LARGE = "This takes more memory than the service has for a request: send few
 
 
 class Answer(NamedTuple):
-    """Hold an HTTP answer: status, headers and body; a large body comes in pieces."""
+    """An HTTP answer: status, headers and body; a large body comes in pieces."""
 
     status: int
     content_type: str
@@ -84,7 +84,7 @@ Options: TypeAlias = dict[str, object]  # t, p_values and explain as the request
 
 @dataclass
 class ScoreRequest:
-    """Hold a parsed request: the model to answer it by, its rows as they came, and its options."""
+    """A parsed request: the model to answer it by, its rows as they came, and its options."""
 
     served: ServedModel
     given: pa.Table | JsonRows
@@ -248,9 +248,18 @@ def table_of(body: bytes, columns: Sequence[str] | None, limits: Limits) -> pa.T
             _require_plain(message.metadata.to_pybytes())
         table = pa.ipc.open_stream(body).read_all()
         require_rows(table.num_rows, limits.rows)
-        table = _chosen(table, columns)
-        for field in table.schema:
-            _require_flat(field.name, field.type)
+        if columns is not None:  # others are not decoded
+            times = Counter(table.column_names)
+            if twice := [name for name in columns if times[name] > 1]:
+                raise RequestError(422, f"The stream has several columns called {first_few(twice)}.")
+            table = tables.select(table, columns)
+        for name, kind in zip(table.column_names, table.schema.types, strict=True):
+            # Of other types few bytes could encode any amount of data.
+            nested = pa.types.is_dictionary(kind) or any(is_kind(kind) for is_kind in LISTS)
+            inner = kind.value_type if nested else kind
+            if not any(is_kind(inner) for is_kind in ONE_BY_ONE + TEXTS):
+                wanted = "numbers, text, dates or lists of these"
+                raise RequestError(422, f"Column {name!r} is of type {kind}: {wanted} wanted.")
         table.validate(full=True)  # else offsets that point outside a buffer would be followed
         decoded = sum(_bytes_of_column(chunk) for column in table.columns for chunk in column.chunks)
     except (pa.ArrowException, UnicodeDecodeError, OSError, struct.error) as error:
@@ -265,26 +274,6 @@ def require_rows(n: int, most: int) -> None:
     """Raise if there are more rows than a request may have."""
     if n > most:
         raise RequestError(422, f"At most {most:,} rows a request, got {n:,}: send them in several requests.")
-
-
-def _chosen(table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
-    """Return the columns that the model reads; others are not decoded."""
-    if columns is None:
-        return table
-    times = Counter(table.column_names)
-    twice = [name for name in columns if times[name] > 1]
-    if twice:
-        raise RequestError(422, f"The stream has several columns called {first_few(twice)}.")
-    return tables.select(table, columns)
-
-
-def _require_flat(name: str, kind: pa.DataType) -> None:
-    """Raise if a column's type lets few bytes encode any amount of data."""
-    inner = kind
-    if pa.types.is_dictionary(inner) or any(is_kind(inner) for is_kind in LISTS):
-        inner = inner.value_type
-    if not any(is_kind(inner) for is_kind in ONE_BY_ONE + TEXTS):
-        raise RequestError(422, f"Column {name!r} is of type {kind}: numbers, text, dates or lists of these wanted.")
 
 
 def _bytes_of_column(array: Any) -> int:

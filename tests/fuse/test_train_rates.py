@@ -1,6 +1,6 @@
 import numpy as np
 
-from centrality.fuse.trainer import bias_corrected
+from centrality.fuse.train import bias_corrected
 
 
 def test_rates_of_later_steps_are_the_end_of_all_rates():
