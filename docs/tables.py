@@ -222,7 +222,7 @@ def known_truth_called() -> str:
 
 def network_worth() -> str:
     """What the local network adds, in thousandths: the whole, and the differences to the background alone."""
-    names = {"adbench_dev": "tables", "macrodata_dev": "small tables", "embeddings_dev": "embeddings"}
+    names = {"adbench_dev": "tables", "macrodata_dev": "small tables"}
     body = [
         [
             f"{r['sets']} {names[r['collection']]}",
