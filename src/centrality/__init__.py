@@ -47,6 +47,7 @@ _ROOMS = (
     "pyod",
     "regions",
     "representations",
+    "series",
     "spark",
 )
 

@@ -111,3 +111,10 @@ def test_check_names_odd_stretches_beside_other_faults(folder, capsys):
     assert stretch["columns"] == ["load"]
     assert set(stretch["rows"]) & set(range(4000, 4120))
     assert stretch["severity"] > 1000
+
+
+def test_a_file_that_looks_like_a_series_is_told_so(folder, capsys):
+    assert main(["rank", str(folder / "one.csv"), "--top", "1"]) == 0
+    assert "It looks like a series, one row a minute: --time timestamp finds" in capsys.readouterr().err
+    assert main(["rank", str(folder / "sensors.csv"), "--top", "1"]) == 0
+    assert "looks like a series" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from centrality._internal.checks import InputError
-from centrality.series.reading import BRIDGED, find_time, read
+from centrality.series.reading import BRIDGED, find_series, find_time, read
 from centrality.tables import TableError
 
 MINUTE = 60.0
@@ -161,3 +161,12 @@ def test_errors_say_what_was_wanted() -> None:
         read(pa.table({"word": ["one", "two"] * 20}))
     with pytest.raises(InputError, match="no two different times"):
         read(pa.table({"time": [minutes(1)[0]] * 40, "value": np.arange(40.0)}))
+
+
+def test_a_table_looks_like_a_series_if_its_rows_follow_each_other_evenly() -> None:
+    even = pa.table({"time": minutes(200), "value": np.arange(200.0)})
+    assert find_series(even) == ("time", "a minute")
+    assert find_series(even.slice(0, 50)) is None
+    shuffled = even.take(np.random.default_rng(0).permutation(200))
+    assert find_series(shuffled) is None
+    assert find_series(pa.table({"value": np.arange(200.0)})) is None

@@ -263,17 +263,20 @@ class Table(Representation):
             share, of_fitting = float(cells.gaps.mean()), self._encoders[name].gap_share()
             if 0 < of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
                 counts[name] = counts.get(name, {}) | {MORE_GAPS: int(cells.gaps.sum())}
-        for name in self.watched():
-            encoder = self._encoders[name]
-            if name in table.column_names and isinstance(encoder, LeftOut):
-                changes = {fault: int(where.sum()) for fault, where in encoder.changes(table[name]).items()}
+        for name, constant in self._watched().items():
+            if name in table.schema.names:
+                changes = {fault: int(where.sum()) for fault, where in constant.changes(table[name]).items()}
                 counts |= {name: changes} if any(changes.values()) else {}
         return vectors, CellIssues(table.num_rows, counts)
 
     def watched(self) -> list[str]:
-        return [
-            name for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut) and encoder.is_watched()
-        ]
+        return list(self._watched())
+
+    def _watched(self) -> dict[str, LeftOut]:
+        """Return what is known of the columns that were constant or empty in fitting."""
+        check_is_fitted(self)
+        left_out = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut)}
+        return {name: encoder for name, encoder in left_out.items() if encoder.is_watched()}
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
         table = as_arrow(X)
@@ -356,22 +359,14 @@ class Table(Representation):
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
     def constants(self) -> dict[str, str]:
-        check_is_fitted(self)
-        left_out = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut)}
-        return {
-            name: encoder.why.removeprefix("every value is ")
-            for name, encoder in left_out.items()
-            if encoder.is_watched()
-        }
+        return {name: encoder.why.removeprefix("every value is ") for name, encoder in self._watched().items()}
 
     def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
         table = as_arrow(X)
-        left_out = {name: self._encoders[name] for name in self.constants() if name in table.column_names}
-        return {
-            name: np.logical_or.reduce(list(encoder.changes(table[name]).values()))
-            for name, encoder in left_out.items()
-            if isinstance(encoder, LeftOut)
+        changes = {
+            name: each.changes(table[name]) for name, each in self._watched().items() if name in table.schema.names
         }
+        return {name: np.logical_or.reduce(list(faults.values())) for name, faults in changes.items()}
 
     def doubts(self) -> dict[str, str]:
         check_is_fitted(self)

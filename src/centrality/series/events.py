@@ -111,7 +111,12 @@ def _simulated(blocks: int) -> tuple[Values, Values]:
 
 @dataclass(frozen=True)
 class Event:
-    """Hold an odd stretch: when, how odd, which channels are to blame, and what a reader would say of it."""
+    """Hold an odd stretch: when, how odd, which channels are to blame, and what a reader would say of it.
+
+    >>> from centrality.series import Event
+    >>> print(Event(0.0, 9.0, 4.0, 5e3, (("load", 1.0),), "load hardly moves, at about 3", span="0 to 9"))
+    0 to 9: load hardly moves, at about 3
+    """
 
     start: float  # seconds since 1970, or the number of the moment
     end: float
@@ -131,7 +136,12 @@ class Event:
 
 @dataclass(frozen=True)
 class Events:
-    """Hold the events of a recording, the oddest first. Print them, or take them one by one."""
+    """Hold the events of a recording, the oddest first. Print them, or take them one by one.
+
+    >>> from centrality.series import Events
+    >>> print(Events((), false_alarms=0.05, per="day", threshold=4.2))
+    No odd stretch (0.05 false alarms expected a day).
+    """
 
     items: tuple[Event, ...]
     false_alarms: float

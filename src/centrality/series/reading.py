@@ -23,6 +23,7 @@ from centrality.tables.columns import NO_DATE, TableError, first_few, is_number,
 from centrality.tables.written_numbers import learn_writing
 
 BRIDGED = 60  # steps without a value that a straight line may bridge; a longer gap parts the series
+FEWEST = 100  # moments: fewer do not say what is usual, and an alarm from them is worse than none
 TIME_NAMES = ("time", "timestamp", "datetime", "date", "ts", "epoch", "when")
 EPOCHS = {1e9: "seconds", 1e12: "milliseconds", 1e15: "microseconds", 1e18: "nanoseconds"}  # of a time since 1973
 ON_THE_GRID = 0.25  # of a step: a row that is no farther from its moment has only been jolted
@@ -143,6 +144,18 @@ def find_time(table: pa.Table) -> str | None:
             if (np.diff(values) > 0).mean() > MOSTLY:
                 return str(name)
     return None
+
+
+def find_series(table: pa.Table) -> tuple[str, str] | None:
+    """Return the column of times and how often there is a row, if rows are moments of one series; else None."""
+    time = find_time(table)
+    if time is None or table.num_rows < FEWEST:
+        return None
+    seconds, dated = _times(time, table[time], [])
+    differences = np.diff(seconds)
+    step = float(np.nanmedian(differences)) if np.isfinite(differences).any() else 0.0
+    even = step > 0 and np.mean(np.abs(differences / step - 1) <= ON_THE_GRID) >= MOSTLY
+    return (time, write_step(step, dated=dated)) if even else None
 
 
 def _as_table(frame: ItemsLike, time: str | None) -> tuple[pa.Table, str | None]:

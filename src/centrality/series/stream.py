@@ -24,7 +24,12 @@ NOWHERE = np.zeros(1, dtype=np.intp)
 
 @dataclass(frozen=True)
 class Moment:
-    """Hold what is said of the newest moment by the window that ends with it."""
+    """Hold what is said of the newest moment by the window that ends with it.
+
+    >>> from centrality.series import Moment
+    >>> Moment(centrality=0.04, p_value=0.001, channels=(("load", 1.0),)).channels[0][0]
+    'load'
+    """
 
     centrality: float
     p_value: float

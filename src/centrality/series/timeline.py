@@ -22,14 +22,13 @@ from centrality.representations.base import ItemsLike
 from centrality.series import windows
 from centrality.series.events import Event, Events, Peaks, describe, expected_count, odd_moments, stretches
 from centrality.series.parts import Judgement, Levels, Oddness, Part, Prepared, channel_changes, principal_signals
-from centrality.series.reading import Recording, read, write_step
+from centrality.series.reading import FEWEST, Recording, read, write_step
 from centrality.series.windows import VIEWS, Places, Scales, Values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOSTLY_SILENT = 0.5  # share of the moments that must have a value
-FEWEST = 100  # moments: an alarm from fewer is worse than none
 LEARNED_FROM = 100_000  # windows of a part, at most
 SCALES = tuple(field.name for field in fields(Scales))
 SHARE, ALPHA = 0.05, 0.01  # of windows that are odd; chance of a drift where there is none
