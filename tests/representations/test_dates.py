@@ -1,6 +1,7 @@
 """Dates are read in the order of day and month that the whole column allows; a model of days reads no bare years."""
 
 import datetime
+import re
 import warnings
 from typing import Any
 
@@ -213,5 +214,8 @@ def test_days_with_a_point_or_their_name_are_dates(format):
 def test_milliseconds_stored_as_seconds_are_a_doubt():
     moments = pa.array([1_704_067_200_000 + 86_400_000 * k for k in range(60)], pa.timestamp("s"))
     table = Table().fit(pa.table({"when": moments, "x": np.arange(60) % 7}))
-    year = round(1970 + (1_704_067_200_000 + 86_400_000 * 29.5) / 31_556_952)  # seconds of a mean Gregorian year
-    assert table.doubts() == {"when": f"its dates are about the year {year}: were milliseconds stored as seconds?"}
+    said = "its dates are about the year ([0-9]+): were milliseconds stored as seconds[?]"
+    found = re.fullmatch(said, table.doubts()["when"])
+    assert found is not None
+    mean = 1970 + (1_704_067_200_000 + 86_400_000 * 29.5) / 31_556_952  # seconds of a mean Gregorian year
+    assert mean - 1 <= int(found[1]) <= mean  # of whole years
