@@ -1,4 +1,4 @@
-"""200 columns as people write them, with what a careful person reads in each: made by code from a seed.
+"""Columns as people write them, with what a careful person reads in each: made by code from a seed.
 
 Every column has 120 rows. What it holds is drawn first and then written, so that the right reading is known. A few
 ways of writing are in it that are hard to read (durations, quarters, fractions): the corpus is no list of what works.
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 ROWS = 120
 NUMBER, DATE, WORDS, IDENTIFIER = "number", "date", "words", "identifier"
+ORDER, DOUBTED = "categories of an order", "words with a doubt"
 
 Rng = np.random.Generator
 Text = Callable[[float], str]
@@ -155,9 +156,11 @@ def gaps(rng: Rng) -> Iterator[Column]:
         write = lambda v, g=gap, s=style, d=k % 3, m=mark: g if np.isnan(v) else s.format(grouped(v, d, m, "."))  # noqa: E731
         yield numbers("gaps", f"{style.format('1,234')} or {gap!r}", x, write)
     x = np.round(rng.normal(50, 10, ROWS))
-    x[:3] = np.nan
-    notes = iter(["see note", "broken sensor", "<5"])
-    yield numbers("gaps", "three remarks", x, lambda v: next(notes) if np.isnan(v) else f"{v:.0f} mg")
+    x[:2] = np.nan
+    notes = iter(["see note", "broken sensor"])
+    cells = [next(notes) if np.isnan(v) else f"{v:.0f} mg" for v in x]
+    x[2], cells[2] = 5, "<5"  # a limit among many numbers stays one
+    yield Column("gaps", "three remarks", NUMBER, cells, x)
 
 
 def hard_numbers(rng: Rng) -> Iterator[Column]:
@@ -303,8 +306,67 @@ def words(rng: Rng) -> Iterator[Column]:
     yield Column("free text", "people", WORDS, names)
 
 
+def limits(rng: Rng) -> Iterator[Column]:
+    sets = {
+        "<=50K": ["<=50K", ">50K"],
+        "<5%": ["<5%", ">5%"],
+        "< 1 year": ["< 1 year", "1 year", "2 years", "3 years", "10+ years"],
+        "18-25": ["18-25", "26-40", "41-64", "65+"],
+        "$10,000": ["<$10,000", "$10,000 - $24,999", "$25,000 - $49,999", "$50,000+"],
+        "500-1.000": ["unter 500", "500-1.000", "1.000-2.000", "über 2.000"],
+        "(0, 10]": ["(0, 10]", "(10, 20]", "(20, 35]"],
+        "under 18": ["under 18", "18 to 64", "65 and over", "refused"],
+        "1-9 employees": ["1-9 employees", "10-49 employees", "50-249 employees", "250+ employees"],
+        "≤ 0.5": ["≤ 0.5", "0.5 – 1", "> 1"],
+    }
+    for name, values in sets.items():
+        yield Column("limits", name, ORDER, [str(v) for v in rng.choice(values, ROWS)])
+    x = rng.gamma(2, 2, ROWS).round(2)
+    for limit in (0.5, 1.0):
+        low = np.maximum(x, limit)
+        cells = [f"<{limit}" if v < limit else f"{v}" for v in x]
+        yield Column("limits", f"numbers, some <{limit}", NUMBER, cells, low)
+
+
+def identifiers_too(rng: Rng) -> Iterator[Column]:
+    yield Column("codes", "100001, 100002, ...", IDENTIFIER, [str(100_001 + k) for k in range(ROWS)])
+    yield Column("codes", "orders, some left out", IDENTIFIER, [str(7_000 + 3 * k + k % 2) for k in range(ROWS)])
+    yield Column("codes", "two entered twice", IDENTIFIER, [str(40 + k % (ROWS - 2)) for k in range(ROWS)])
+    yield Column("codes", "12E5", WORDS, [f"{a}E{b}" for a, b in rng.integers(1, 9, (ROWS, 2))])
+    yield Column("codes", "31 digits", IDENTIFIER, [str(10**30 + 7919 * k) for k in range(ROWS)])
+    pay = np.round(rng.lognormal(10, 0.5, ROWS))
+    yield numbers("codes", "pay in whole euros", pay, lambda v: f"{v:.0f}")
+    yield numbers("codes", "years in their order", np.arange(ROWS) + 1900.0, lambda v: f"{v:.0f}")
+
+
+def spellings(rng: Rng) -> Iterator[Column]:
+    sets = {
+        "yes in many ways": ["yes", "Yes", "Y", "true", "1", "no", "No", "N", "false", "0"],
+        "two forms of Unicode": ["Köln", "Ko\u0308ln", "Rome"],
+        "blanks behind": ["Oslo", "Oslo ", "Rome"],
+        "upper and lower case": ["Oslo", "OSLO", "Rome"],
+    }
+    for name, values in sets.items():
+        yield Column("spellings", name, DOUBTED, [str(v) for v in rng.choice(values, ROWS)])
+    yield Column("spellings", "(other)", WORDS, [str(v) for v in rng.choice(["(other)", "(not set)", "brand"], ROWS)])
+
+
+def hard_dates(rng: Rng) -> Iterator[Column]:
+    for format in ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"):
+        column = moments(rng, format, f"{format}, and one of 9999", gap=None)
+        never = datetime.date(9999, 12, 31).strftime(format)
+        stored = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC).timestamp()
+        last = stored if format == "%Y-%m-%d" else np.nan  # as a file's own date it is one, as text it stands for none
+        values = np.append(column.values[:-1], last) if column.values is not None else None
+        yield Column("dates", column.name, DATE, [*column.cells[:-1], never], values)
+    hours = [datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(hours=70 * k) for k in range(ROWS)]
+    offsets = [datetime.timezone(datetime.timedelta(hours=1 + (3 < hour.month < 11))) for hour in hours]
+    cells = [hour.astimezone(zone).isoformat(" ") for hour, zone in zip(hours, offsets, strict=True)]
+    yield Column("dates", "offsets of summer and winter", DATE, cells, np.array([hour.timestamp() for hour in hours]))
+
+
 def corpus(seed: int = 0) -> list[Column]:
-    """Return the 200 columns."""
+    """Return all columns."""
     rng = np.random.default_rng(seed)
     families = (
         plain,
@@ -318,5 +380,9 @@ def corpus(seed: int = 0) -> list[Column]:
         dates,
         identifiers,
         words,
+        limits,
+        identifiers_too,
+        spellings,
+        hard_dates,
     )
     return [column for family in families for column in family(rng)]

@@ -1,9 +1,10 @@
-"""Plant copies and look for them: `python -m benchmarks.copies [planted|time|neighbours]`.
+"""Plant copies and look for them: `python -m benchmarks.copies [planted|chance|time|neighbours]`.
 
 `planted` writes results/copies.csv: recall and precision of pairs, where 100 rows (50 for images) are copied with noise
 of a share of the spacing, the median distance of a row to the nearest other one; with one cell changed; as texts typed
 anew (case, spaces, one letter in forty); as images encoded anew. Copies that the sets hold by themselves are taken out
-before. `time` writes results/copies_time.csv: seconds on one core up to a million rows of 64 columns. `neighbours`
+before. `chance` writes results/copies_by_chance.csv: of simulated tables without copies, those in which something is
+called near. `time` writes results/copies_time.csv: seconds on one core up to a million rows of 64 columns. `neighbours`
 writes results/copies_neighbours.csv: seconds in which 15 neighbours of each of 100,000 rows are found, how often the
 nearest is the true one, and how often a planted copy is, by our cells and by the index libraries that are installed.
 """
@@ -18,9 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks._chance_tables import tables_without_copies
 from benchmarks._results import data, save
 from centrality import copies
-from centrality.selection.copies import of_table
+from centrality.selection.copies import vectors_of_table
 from centrality.selection.duplicates import NEIGHBOURS, nearest
 
 PLANTED = 100
@@ -53,7 +55,7 @@ def noisy(X: NDArray[np.float64], part: float) -> NDArray[np.float64]:
 
     table = pa.table({f"x{j}": column for j, column in enumerate(X.T)})
     rng = np.random.default_rng(1)
-    Z = of_table(table)
+    Z, _ = vectors_of_table(table)
     spacing = float(np.median(nearest(Z, 1, rng)[0]))
     spread = np.where(X.std(0) > 0, X.std(0) / np.maximum(Z.std(0), 1e-9), 0)  # raw units in one of the scaled
     noise = rng.normal(size=(PLANTED, X.shape[1])) * (spread > 0)
@@ -141,6 +143,21 @@ def encoded_anew(image: bytes, quality: int) -> bytes:
     file = io.BytesIO()
     Image.open(io.BytesIO(image)).save(file, "JPEG", quality=quality)
     return file.getvalue()
+
+
+def by_chance() -> None:
+    """Count the simulated tables without copies in which something is called a near copy."""
+    rows: list[dict[str, object]] = []
+    for n, seeds in ((500, 20), (3_000, 10)):
+        calls: dict[str, list[int]] = {}
+        for seed in range(seeds):
+            for name, table in tables_without_copies(n, seed):
+                calls.setdefault(name, []).append(len(copies(table).to_drop(["near"])))
+        rows += [
+            {"table": name, "rows": n, "tables": seeds, "with a call": int(np.count_nonzero(called))}
+            for name, called in calls.items()
+        ]
+    save("copies_by_chance", rows)
 
 
 def clusters(n: int) -> NDArray[np.float32]:
@@ -233,5 +250,5 @@ def measure_neighbours() -> None:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ["planted", "time", "neighbours"]:
-        {"planted": planted, "time": measure_time, "neighbours": measure_neighbours}[part]()
+    for part in sys.argv[1:] or ["planted", "chance", "time", "neighbours"]:
+        {"planted": planted, "chance": by_chance, "time": measure_time, "neighbours": measure_neighbours}[part]()

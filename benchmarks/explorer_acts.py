@@ -86,7 +86,7 @@ DRIVE = f"""async (seconds) => {{
     slider.value = 0.5 + 0.4 * Math.sin(k / 10);
     slider.dispatchEvent(new Event("input", {{ bubbles: true }}));
     if (k % 10 === 0) location.hash = ["#panel=review", "#panel=columns&table=table", "#table=gallery&row=5",
-      "#colour=%3Dkind&query=size>3", "#rows=5-99&panel=columns", "#beside=0.8&row=9", ""][(k / 10) % 7] || "#";
+      "#colour=%3Dkind&query=size>3", "#rows=5-99&panel=columns", "#panel=compare&rows=5-99", ""][(k / 10) % 7] || "#";
     await frame();
     await new Promise((next) => setTimeout(next, 30));
   }}

@@ -15,6 +15,7 @@ TORCH = ("src/centrality/torch/*.py",)
 TABLES = ("src/centrality/tables/*.py", "src/centrality/bulk/*.py")
 COLUMNS = ("src/centrality/representations/*.py", "src/centrality/chain.py")
 SELECTING = ("src/centrality/selection/*.py",)
+FINDING = ("src/centrality/findings/*.py", "src/centrality/findings/kinds/*.py")
 EXPLORER = ("src/centrality/apps/explorer/*.py", "web/src/**/*.ts")
 SERVICE = ("src/centrality/apps/service/*.py", *TABLES, *SCORES)
 
@@ -45,6 +46,12 @@ ROUTINE = (
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
     _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
     _measured("false_discoveries", *SAME_SCORES),
+    _measured(
+        "certainty",
+        *(f"src/centrality/analysis/{part}.py" for part in ("certificate", "conformal", "monitor", "severity")),
+        *SAME_SCORES,
+        results=("certainty_*",),
+    ),
     _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
     _measured("explanations", *SAME_SCORES, results=("explanations_*",)),
     _measured("scale", *TABLES, *FITS, results=("scale", "scale_fit")),
@@ -58,8 +65,16 @@ ROUTINE = (
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
     _measured("pick", *SELECTING, *SAME_SCORES, *COLUMNS, results=("pick_*",)),
-    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time", "copies_neighbours")),
+    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_*")),
     _measured("labels", "benchmarks/pick.py", *SELECTING, *SAME_SCORES, *COLUMNS),
+    _measured(
+        "findings",
+        *FINDING,
+        *SELECTING,
+        *SAME_SCORES,
+        *COLUMNS,
+        results=("findings_cells", "findings_planted", "findings_clean", "findings_proofs", "findings_time"),
+    ),
     _measured("explorer", *EXPLORER),
     _measured("explorer_start", *EXPLORER),
     _measured("review_jobs", *EXPLORER),
@@ -77,6 +92,12 @@ BY_HAND = (
     _measured("contextual", *SAME_SCORES, results=("contextual", "contextual_means")),
     _measured("contextual_scenarios", *SAME_SCORES),
     _measured("dirty_calibration", *SAME_SCORES),
+    _measured(
+        "series",
+        *SAME_SCORES,
+        "src/centrality/series/*.py",
+        results=("series", "series_means", "series_events", "series_alarms", "series_speed"),
+    ),
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
     _measured("drift", "src/centrality/regions.py", "src/centrality/analysis/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
@@ -102,7 +123,7 @@ BY_HAND = (
                 f"src/centrality/{module}.py"
                 for module in ("network/calibration", "analysis/conformal", "torch/networks")
             ),
-            *(f"src/centrality/fuse/{module}.py" for module in ("comparisons", "schemes")),
+            *(f"src/centrality/fuse/{module}.py" for module in ("comparisons", "paper")),
         ),
     ),
     Figure("make fuzz", ("fuzz",), ("tests/fuzz/*.py", *TABLES, *COLUMNS, "src/centrality/apps/service/*.py")),

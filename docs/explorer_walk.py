@@ -20,7 +20,7 @@ from tests.browser import opened
 from centrality import FUSE, Chain, representations
 
 FOLDER = Path(__file__).parent / "pictures"
-STATIC = FOLDER.parent.parent / "src" / "centrality" / "explorer" / "static"
+STATIC = FOLDER.parent.parent / "src" / "centrality" / "apps" / "explorer" / "static"
 ROWS_OF_ADULT = 4000  # so that the map takes seconds
 # The keys that are pressed. A script cannot judge: these only show the way.
 VERDICTS = {"digits": "ofoofoolfoofoooffoooo", "adult": "oofofoolofoofoofoofoo"}

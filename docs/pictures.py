@@ -10,13 +10,14 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from centrality import FUSE, datasets, maps, plots
+from centrality import FUSE, Chain, datasets, maps, plots
 from centrality.apps.commands.demo import make_demo
 from centrality.depths import Halfspace, Spatial
 from centrality.regions import dd_plot, median
+from centrality.representations import Table
 
 FOLDER = Path(__file__).parent / "pictures"
-STATIC = FOLDER.parent.parent / "src" / "centrality" / "explorer" / "static"
+STATIC = FOLDER.parent.parent / "src" / "centrality" / "apps" / "explorer" / "static"
 TS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -104,7 +105,7 @@ def map_of_digits() -> None:
 
 
 def explorer() -> None:
-    """The explorer page on digits, as a browser shows it: the first odd row under review, wide and narrow."""
+    """The explorer page as a browser shows it: what is wrong with the houses; narrow, an odd digit under review."""
     sys.path.append(str(FOLDER.parent.parent))
     from tests.browser import opened
 
@@ -116,7 +117,11 @@ def explorer() -> None:
     with tempfile.TemporaryDirectory() as folder, opened() as browser:
         widget.export(Path(folder) / "page.html")
         address = (Path(folder) / "page.html").as_uri()
-        wide, *narrow = (under_review(browser, address, *size) for size in SIZES)
+        narrow = [under_review(browser, address, *size) for size in SIZES]
+        houses = datasets.bundled("houses")
+        table = Chain(Table(), FUSE(random_state=0)).fit(houses)
+        table.explore(houses, on="pca", title="houses.csv").export(Path(folder) / "houses.html")
+        wide = with_findings(browser, (Path(folder) / "houses.html").as_uri())
     wide.quantize(256).save(FOLDER / "explorer.png", optimize=True)
     both = Image.new("RGB", (sum(p.width for p in narrow) + 24, max(p.height for p in narrow)), "white")
     both.paste(narrow[0], (0, 0))
@@ -124,7 +129,18 @@ def explorer() -> None:
     both.quantize(256).save(FOLDER / "explorer_narrow.png", optimize=True)
 
 
-SIZES = ((1280, 800, "dark"), (800, 900, "light"), (400, 900, "dark"))  # pixels of the window, and its ground
+SIZES = ((800, 900, "light"), (400, 900, "dark"))  # pixels of the window, and its ground
+
+
+def with_findings(browser: Any, address: str) -> Image.Image:
+    """The page as it opens, with the first finding open and its rows lit up."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+    tab.goto(address)
+    tab.locator(".finding").first.click()
+    tab.wait_for_timeout(500)
+    taken = tab.screenshot()
+    tab.close()
+    return Image.open(io.BytesIO(taken)).convert("RGB")
 
 
 def under_review(browser: Any, address: str, width: int, height: int, ground: str) -> Image.Image:
@@ -132,11 +148,9 @@ def under_review(browser: Any, address: str, width: int, height: int, ground: st
     tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=ground)
     tab.goto(address)
     tab.wait_for_selector("[data-ready]")
-    tab.get_by_role("button", name="Review the 100 oddest rows").click()
+    tab.keyboard.press("r")
     tab.locator(".facts").wait_for()
     tab.mouse.move(width / 2, 20)
-    if width < 1000:
-        tab.locator(".panels").evaluate("(panels) => panels.scrollIntoView({ block: 'end' })")
     tab.wait_for_timeout(300)
     taken = tab.screenshot()
     tab.close()

@@ -43,6 +43,16 @@ def copies() -> str:
     return markdown(["set", "rows", "copies differ by", "recall", "precision"], body)
 
 
+def copies_by_chance() -> str:
+    found = rows("copies_by_chance")
+    sizes = sorted({int(r["rows"]) for r in found})
+    body = []
+    for name in dict.fromkeys(r["table"] for r in found):
+        counts = {int(r["rows"]): f"{r['with a call']} of {r['tables']}" for r in found if r["table"] == name}
+        body.append([name, *(counts[size] for size in sizes)])
+    return markdown(["table", *(f"{size:,} rows, with a call" for size in sizes)], body)
+
+
 def copies_time() -> str:
     body = [[f"{int(r['rows']):,}", people(r["cpu_s"]), short(r["recall"])] for r in rows("copies_time")]
     return markdown(["rows × 64", "CPU seconds", "recall"], body)
@@ -54,6 +64,22 @@ def copies_neighbours() -> str:
         for r in rows("copies_neighbours")
     ]
     return markdown(["100,000 rows × 64, 15 neighbours of each", "CPU seconds", "copies found", "nearest found"], body)
+
+
+def findings_cells() -> str:
+    found = [r for r in rows("findings_cells") if r["table"] == "hospital"]
+    body = [[r["way"], short(r["average_precision"]), short(r["precision_at_wrong"])] for r in found]
+    return markdown(["way", "average precision", "wrong among as many first"], body)
+
+
+def findings_planted() -> str:
+    found = rows("findings_planted")
+    body = []
+    for fault in dict.fromkeys(r["fault"] for r in found):
+        of_fault = [r for r in found if r["fault"] == fault]
+        body.append([fault, f"{sum(int(r['found']) for r in of_fault)} of {len(of_fault)}",
+                     str(sum(int(r["others"]) for r in of_fault))])  # fmt: skip
+    return markdown(["fault", "found", "other findings that the table without it does not have"], body)
 
 
 def labels() -> str:
@@ -96,4 +122,16 @@ def marks() -> str:
     return markdown(header, body)
 
 
-MADE = (pick_coverage, pick_probe, pick_scale, copies, copies_time, copies_neighbours, labels, marks)
+MADE = (
+    pick_coverage,
+    pick_probe,
+    pick_scale,
+    copies,
+    copies_by_chance,
+    copies_time,
+    copies_neighbours,
+    labels,
+    marks,
+    findings_cells,
+    findings_planted,
+)

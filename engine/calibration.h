@@ -1,7 +1,9 @@
-// Combines the networks' outputs into one pair of raw scores, and passes derivatives back. In double throughout.
+// Combines the networks' outputs into one pair of raw scores, mixes these into one number, and passes derivatives back.
+// In double throughout; network/calibration.py explains it.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "functions.h"
@@ -64,6 +66,32 @@ static void raw_back(const Calibration& by, Size n, const double* outputs, const
         const double each = by_raw[2 * i + 1] * by.per_spread[2 * of_local + 1] / double(k);
         for (Size s = 0; s < k; ++s) out[(of_local * n + i) * (1 + k) + 1 + s] = each * by.per_unit[of_local * k + s];
     }
+}
+
+// Raw scores to head scores, in place: 0 is the low end of each head, 1 lies a width above it.
+static void rescale(const Units& units, Size n, double* pairs) {
+    for (Size i = 0; i < n; ++i)
+        for (Size head = 0; head < 2; ++head) pairs[2 * i + head] = (pairs[2 * i + head] - units.low[head]) / units.width[head];
+}
+
+// Head scores, (n, 2), to their mixtures, (n,). The local one counts for no more than `allowance` above the global one.
+static void mix(const Mixing& by, Size n, const double* pairs, double* out) {
+    for (Size i = 0; i < n; ++i) {
+        const double most = pairs[2 * i] + by.allowance, local = pairs[2 * i + 1] < most ? pairs[2 * i + 1] : most;
+        out[i] = (1 - by.share) * pairs[2 * i] + by.share * local;
+    }
+}
+
+// Map the real line onto (0, 1), in place: 0 becomes 1/2, the lower tail is 1 / distance, the upper one falls with its cube.
+static void squeeze(Size n, double* values) {
+    for (Size i = 0; i < n; ++i) {
+        const double size = std::fmin(std::fabs(values[i]), 1e100);  // the cube of more would overflow
+        values[i] = values[i] <= 0 ? 0.5 / (1 + size) : 0.5 + 0.5 * size / cube_root(1 + size * size * size);
+    }
+}
+
+static bool all_finite(Size count, const double* values) {
+    return std::all_of(values, values + count, [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace TARGET

@@ -106,6 +106,19 @@ INLINE double log_1_plus(double x) {
     return exponent * 0.693147180559945309 + 2 * s * series + lost / one_more;
 }
 
+// The cube root of a number of at least 1, within a few units in the last place, by three of Halley's steps.
+INLINE double cube_root(double x) {
+    int exponent;
+    const double fraction = std::frexp(x, &exponent);  // x = fraction 2^exponent
+    const double m = std::ldexp(fraction, exponent % 3);  // in [1/2, 4)
+    double root = 0.6 + 0.28 * m;  // off by an eighth at most
+    for (int step = 0; step < 3; ++step) {
+        const double cube = root * root * root;
+        root *= (cube + 2 * m) / (2 * cube + m);
+    }
+    return std::ldexp(root, exponent / 3);
+}
+
 // The logarithms of eight normal numbers.
 INLINE Doubles logarithm(Doubles x) {
     const Doubles one = all(1.0), two = all(2.0);

@@ -111,6 +111,15 @@ struct Calibration {
     const double *center, *per_spread;  // (members, 2) of each member's logit and local score
 };
 
+// Where the head scores of raw ones are 0, and what is 1 above that: of the global head, and of the local one.
+struct Units {
+    const double *low, *width;  // (2,)
+};
+
+struct Mixing {
+    double share, allowance;  // the weight of the local head score; by how much it may exceed the global one
+};
+
 struct Kernels {
     const char* name;
     std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members,
@@ -131,6 +140,13 @@ struct Kernels {
     void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);
     // (members, n, 1 + k) outputs -> (n, 2): the raw scores: of each head, the lowest member's.
     void (*raw)(const Calibration&, Size n, const double* outputs, double* out);
+    // In place: raw scores (n, 2) -> head scores.
+    void (*rescale)(const Units&, Size n, double* pairs);
+    // Head scores (n, 2) -> their mixtures (n,).
+    void (*mix)(const Mixing&, Size n, const double* pairs, double* out);
+    // In place: mixtures, or head scores -> numbers in [0, 1].
+    void (*squeeze)(Size n, double* values);
+    bool (*all_finite)(Size count, const double* values);
     // From derivatives by the raw scores, (n, 2), to derivatives by the outputs, (members, n, 1 + k).
     void (*raw_back)(const Calibration&, Size n, const double* outputs, const double* by, double* out);
 };

@@ -18,6 +18,6 @@ static void train(const Training& asked) { Learner(asked).run(); }
 #define NAMED_(name) #name
 #define NAMED(name) NAMED_(name)
 extern const Kernels kernels;
-const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, neighbour_distances, far_apart, k_means, of_members, raw, raw_back};
+const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, neighbour_distances, far_apart, k_means, of_members, raw, rescale, mix, squeeze, all_finite, raw_back};
 
 }  // namespace TARGET

@@ -144,6 +144,59 @@ static nb::object ends(const AnyRows& rows) {
     return nb::cast(out);
 }
 
+struct CalibrationArrays {
+    In<double, 2> low, per_unit, center, per_spread;
+    Calibration view(std::size_t members, std::size_t each) const {
+        require(members > 0 && each > 1, "there must be a network with a potential");
+        const auto k = each - 1;
+        require(low.shape(0) == members && low.shape(1) == k && per_unit.shape(0) == members && per_unit.shape(1) == k,
+                "each potential must have a low end and a unit");
+        require(center.shape(0) == members && center.shape(1) == 2 && per_spread.shape(0) == members && per_spread.shape(1) == 2,
+                "each member must have a center and a spread for both heads");
+        return {Size(members), Size(k), low.data(), per_unit.data(), center.data(), per_spread.data()};
+    }
+
+    nb::object of_members(In<double, 3> outputs) const {
+        auto out = fresh<double, 3>({outputs.shape(0), outputs.shape(1), 2});
+        const Calibration by = view(outputs.shape(0), outputs.shape(2));
+        {
+            nb::gil_scoped_release released;
+            kernels.of_members(by, Size(outputs.shape(1)), outputs.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+
+    nb::object raw(In<double, 3> outputs) const {
+        auto out = fresh<double, 2>({outputs.shape(1), 2});
+        const Calibration by = view(outputs.shape(0), outputs.shape(2));
+        {
+            nb::gil_scoped_release released;
+            kernels.raw(by, Size(outputs.shape(1)), outputs.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+
+    nb::object raw_back(In<double, 3> outputs, In<double, 2> by_raw) const {
+        require(by_raw.shape(0) == outputs.shape(1) && by_raw.shape(1) == 2, "each row must have two derivatives");
+        auto out = fresh<double, 3>({outputs.shape(0), outputs.shape(1), outputs.shape(2)});
+        const Calibration by = view(outputs.shape(0), outputs.shape(2));
+        {
+            nb::gil_scoped_release released;
+            kernels.raw_back(by, Size(outputs.shape(1)), outputs.data(), by_raw.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+};
+
+// Low ends and widths of both heads, (2,) each.
+struct UnitArrays {
+    In<double, 1> low, width;
+    Units view() const {
+        require(low.shape(0) == 2 && width.shape(0) == 2, "both heads must have a low end and a width");
+        return {low.data(), width.data()};
+    }
+};
+
 using Layers = std::vector<std::pair<In<float, 2>, In<float, 1>>>;  // weight (out, in), bias (out,)
 using TrunkArrays = std::pair<Layers, std::pair<In<double, 2>, In<double, 1>>>;
 
@@ -180,6 +233,32 @@ class Model {
         return nb::cast(out);
     }
 
+    // Rows in the user's units to head scores (n, 2); without units, to raw scores.
+    nb::object head_scores(const AnyRows& rows, const ScalingArrays& scaling, const CalibrationArrays& calibration, const std::optional<UnitArrays>& units) const {
+        const Task task(*this, rows, scaling, calibration, units);
+        auto out = fresh<double, 2>({rows.shape(0), 2});
+        {
+            nb::gil_scoped_release released;
+            score(task, out.data());
+        }
+        return nb::cast(out);
+    }
+
+    // Rows in the user's units to mixtures of their head scores (n,), squeezed into [0, 1] or not.
+    nb::object mixtures(const AnyRows& rows, const ScalingArrays& scaling, const CalibrationArrays& calibration, const UnitArrays& units, double share,
+                        double allowance, bool squeezed) const {
+        const Task task(*this, rows, scaling, calibration, units);
+        auto out = fresh<double, 1>({rows.shape(0)});
+        {
+            nb::gil_scoped_release released;
+            std::vector<double> pairs(2 * rows.shape(0));
+            score(task, pairs.data());
+            kernels.mix({share, allowance}, task.rows.count, pairs.data(), out.data());
+            if (squeezed) kernels.squeeze(task.rows.count, out.data());
+        }
+        return nb::cast(out);
+    }
+
     nb::object along(In<float, 2> start, In<float, 2> step, In<float, 2> at) const {
         check_line(start, step, at);
         auto out = fresh<double, 4>({std::size_t(members_), at.shape(0), at.shape(1), std::size_t(outputs_)});
@@ -205,6 +284,28 @@ class Model {
     }
 
   private:
+    struct Task {
+        Rows rows;
+        Scaling scaling;
+        Calibration calibration;
+        std::optional<Units> units;
+        Task(const Model& model, const AnyRows& given, const ScalingArrays& by, const CalibrationArrays& calibrated, const std::optional<UnitArrays>& in)
+            : rows(view(given)), scaling(by.view(model.width_)), calibration(calibrated.view(std::size_t(model.members_), std::size_t(model.outputs_))) {
+            require(Size(given.shape(1)) == model.width_, "rows must be as wide as the network");
+            if (in) units = in->view();
+        }
+    };
+
+    void score(const Task& task, double* pairs) const {
+        const Size n = task.rows.count;
+        std::vector<double> outputs(std::size_t(members_ * n * outputs_));
+        scorer_->outputs(task.rows, &task.scaling, outputs.data());
+        kernels.raw(task.calibration, n, outputs.data(), pairs);
+        if (task.units) kernels.rescale(*task.units, n, pairs);
+        if (!kernels.all_finite(Size(outputs.size()), outputs.data()) || !kernels.all_finite(2 * n, pairs))
+            throw std::overflow_error("engine: a score is no finite number");
+    }
+
     Trunk trunk(const Layers& layers, const In<double, 2>& weight, const In<double, 1>& bias) const {
         Trunk found;
         Size in = width_;
@@ -226,50 +327,6 @@ class Model {
 
     Size width_ = 0, outputs_ = 0, members_ = 0;
     std::unique_ptr<Scorer> scorer_;
-};
-
-struct CalibrationArrays {
-    In<double, 2> low, per_unit, center, per_spread;
-    Calibration view(const In<double, 3>& outputs) const {
-        const auto members = outputs.shape(0), k = outputs.shape(2) - 1;
-        require(outputs.shape(0) > 0 && outputs.shape(2) > 1, "there must be a network with a potential");
-        require(low.shape(0) == members && low.shape(1) == k && per_unit.shape(0) == members && per_unit.shape(1) == k,
-                "each potential must have a low end and a unit");
-        require(center.shape(0) == members && center.shape(1) == 2 && per_spread.shape(0) == members && per_spread.shape(1) == 2,
-                "each member must have a center and a spread for both heads");
-        return {Size(members), Size(k), low.data(), per_unit.data(), center.data(), per_spread.data()};
-    }
-
-    nb::object of_members(In<double, 3> outputs) const {
-        auto out = fresh<double, 3>({outputs.shape(0), outputs.shape(1), 2});
-        const Calibration by = view(outputs);
-        {
-            nb::gil_scoped_release released;
-            kernels.of_members(by, Size(outputs.shape(1)), outputs.data(), out.data());
-        }
-        return nb::cast(out);
-    }
-
-    nb::object raw(In<double, 3> outputs) const {
-        auto out = fresh<double, 2>({outputs.shape(1), 2});
-        const Calibration by = view(outputs);
-        {
-            nb::gil_scoped_release released;
-            kernels.raw(by, Size(outputs.shape(1)), outputs.data(), out.data());
-        }
-        return nb::cast(out);
-    }
-
-    nb::object raw_back(In<double, 3> outputs, In<double, 2> by_raw) const {
-        require(by_raw.shape(0) == outputs.shape(1) && by_raw.shape(1) == 2, "each row must have two derivatives");
-        auto out = fresh<double, 3>({outputs.shape(0), outputs.shape(1), outputs.shape(2)});
-        const Calibration by = view(outputs);
-        {
-            nb::gil_scoped_release released;
-            kernels.raw_back(by, Size(outputs.shape(1)), outputs.data(), by_raw.data(), out.data());
-        }
-        return nb::cast(out);
-    }
 };
 
 // Where batches are drawn: positions (steps, 2b + r + m), noise (steps, r, p), preferred (steps, opponents, b).
@@ -337,6 +394,16 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     kernels.train(job);
 }
 
+static nb::object squeeze(In<double, 1> values) {
+    auto out = fresh<double, 1>({values.shape(0)});
+    {
+        nb::gil_scoped_release released;
+        std::copy_n(values.data(), values.size(), out.data());
+        kernels.squeeze(Size(values.size()), out.data());
+    }
+    return nb::cast(out);
+}
+
 static nb::object neighbour_distances(In<float, 2> rows, std::int64_t order) {
     require(order > 0 && order < std::int64_t(rows.shape(0)), "a row must have so many neighbours");
     auto out = fresh<double, 1>({rows.shape(0)});
@@ -399,6 +466,8 @@ MODULE_(TARGET, m) {
         .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<BackgroundArrays>&>(), "members"_a.noconvert(),
              "background"_a.none())
         .def("outputs", &Model::outputs, "rows"_a.noconvert(), "scaling"_a.none())
+        .def("head_scores", &Model::head_scores, "rows"_a.noconvert(), "scaling"_a, "calibration"_a, "units"_a.none())
+        .def("mixtures", &Model::mixtures, "rows"_a.noconvert(), "scaling"_a, "calibration"_a, "units"_a, "share"_a, "allowance"_a, "squeezed"_a)
         .def("along", &Model::along, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert())
         .def("back", &Model::back, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert(), "by"_a.noconvert());
     nb::class_<CalibrationArrays>(m, "Calibration")
@@ -406,11 +475,13 @@ MODULE_(TARGET, m) {
         .def("of_members", &CalibrationArrays::of_members, "outputs"_a.noconvert())
         .def("raw", &CalibrationArrays::raw, "outputs"_a.noconvert())
         .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
+    nb::class_<UnitArrays>(m, "Units").def(nb::init<In<double, 1>, In<double, 1>>(), "low"_a, "width"_a);
     m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a,
           "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a, "positions"_a.noconvert(), "noise"_a.noconvert(),
           "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(),
           "learned"_a.noconvert(), "balance"_a, "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(),
           "losses"_a.noconvert(), "background"_a.none(), "member"_a, "heads"_a);
+    m.def("squeeze", &TARGET::squeeze, "values"_a.noconvert());
     m.def("scale", &TARGET::scale, "rows"_a.noconvert(), "scaling"_a);
     m.def("scale_to_floats", &TARGET::scale_to_floats, "rows"_a.noconvert(), "scaling"_a);
     m.def("ends", &TARGET::ends, "rows"_a.noconvert());

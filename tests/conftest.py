@@ -39,9 +39,8 @@ def quick(**changes) -> "FUSE":
     With one of the paper's words it is a PaperFUSE.
     """
     from centrality import FUSE, PaperFUSE
-    from centrality.fuse.config import FUSE_DEFAULTS
 
-    kind = PaperFUSE if FUSE_DEFAULTS.keys() & changes.keys() else FUSE
+    kind = FUSE if FUSE().get_params().keys() >= changes.keys() else PaperFUSE
     return kind(**({"max_steps": 60, "hidden": (16, 16), "random_state": 0} | changes))
 
 
@@ -57,7 +56,8 @@ def torch_trains(monkeypatch):
     """Torch trains our own networks too, as it does on a GPU."""
     from centrality.fuse.torch_trainer import TorchTrainer
 
-    monkeypatch.setattr("centrality.fuse.train.learner_for", TorchTrainer)
+    for module in ("train", "paper_fuse"):
+        monkeypatch.setattr(f"centrality.fuse.{module}.make_trainer", TorchTrainer)
 
 
 @pytest.fixture(scope="session")

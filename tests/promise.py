@@ -1,4 +1,4 @@
-"""What is promised about numbers (internals/details.md), stated once; and scores in exact arithmetic to hold it against.
+"""What is promised about numbers (internals/details.md), stated once; scores in exact arithmetic to hold it against.
 
 The same row and the same model give the same scores to within these tolerances: in whatever company and order, batch,
 thread, process, file format or runtime, on whatever CPU or GPU. By the engine they have the same bits (tests/engine).

@@ -52,9 +52,9 @@ def of_a_table(folder: Path) -> None:
     command("explore", model, data, "--export", folder / "page.html")
     command("depth", "mahalanobis", data, "-o", folder / "depths.csv")
     assert len(Mahalanobis().fit(X).score_samples(X)) == len(X)
-    assert "centrality[plots]" in command("plot", "map", model, data, "-o", folder / "map.png", code=2)
-    assert "centrality[onnx]" in command("export", model, "-o", folder / "model.onnx", code=2)
-    assert "centrality[serve]" in command("serve", model, code=2)
+    assert "'.[plots]'" in command("plot", "map", model, data, "-o", folder / "map.png", code=2)
+    assert "'.[onnx]'" in command("export", model, "-o", folder / "model.onnx", code=2)
+    assert "'.[serve]'" in command("serve", model, code=2)
     mixed = folder / "mixed.csv"
     mixed.write_text("when,price,kind\n" + "".join(f"{1 + k % 28}.03.2024,€ {k},{'ab'[k % 2]}\n" for k in range(300)))
     assert "1 category, 1 date, 1 number" in command("rank", mixed, "--top", "1")

@@ -1,5 +1,7 @@
 """A representation and FUSE as one estimator and one file."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ from sklearn.base import clone
 
 from centrality import FUSE, Chain, load
 from centrality._internal import model_file
+from centrality._internal.checks import InputError
+from centrality.datasets import houses
 from centrality.fuse.parts import from_parts
 from centrality.model.reader import reader_of
 from centrality.representations import Series, Table
@@ -175,3 +179,31 @@ def test_the_papers_settings_come_with_any_representation():
     assert present(Chain.as_in_paper("outlier", representation=Series(), epochs=3).model).get_params()["epochs"] == 3
     with pytest.raises(TypeError, match="wants a representation="):
         Chain.as_in_paper("outlier")
+
+
+@pytest.mark.parametrize("method", ["centrality", "explain", "reasons", "drift", "p_values", "severity", "calibrate"])
+def test_no_rows_are_refused_in_one_line(method):
+    rows = houses()
+    model = Chain(Table(), FUSE(random_state=0, max_steps=5)).fit(rows)
+    with pytest.raises(InputError, match="Rows were wanted, the table has none"):
+        getattr(model, method)(rows.slice(0, 0))
+
+
+def test_going_on_with_a_copy_leaves_the_original_as_it_was():
+    rows = houses()
+    model = Chain(Table(), FUSE(random_state=0, max_steps=20)).fit(rows)
+    before = model.centrality(rows)
+    other = copy.copy(model).partial_fit(rows.slice(0, 300))
+    np.testing.assert_array_equal(model.centrality(rows), before)
+    assert np.abs(other.centrality(rows) - before).max() > 0
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(["a", "a"], "Two columns are called 'a'"), ([0, "0"], "Two columns are called 0 and '0', which are the same")],
+)
+@pytest.mark.parametrize("model", [FUSE(max_steps=5), Chain(Table(), FUSE(max_steps=5))])
+def test_columns_of_one_name_are_refused_in_one_line(model, names, said):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 2)), columns=names)
+    with pytest.raises(InputError, match=said):
+        model.fit(frame)

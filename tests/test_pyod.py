@@ -202,4 +202,4 @@ def test_without_pyod_the_message_says_how_to_get_it():
         "import centrality.pyod\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "pip install 'centrality[pyod]'" in done.stderr
+    assert "pip install '.[pyod]'" in done.stderr

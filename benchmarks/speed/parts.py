@@ -12,14 +12,14 @@ import numpy as np
 
 # None of these calls another one of them.
 PARTS = {
-    "steps of training, by the engine": ("fuse.engine_trainer", "EngineLearner._train_member"),
+    "steps of training, by the engine": ("fuse.train", "EngineTrainer._train_member"),
     "batches and noise drawn": ("fuse.batches", "BatchSampler.draw"),
     "what drift remembers of the columns": ("fuse.estimator", "TrainingColumns.of"),
-    "the background of the potentials": ("fuse.config", "background_of"),
-    "the report on the fit": ("model.finish", "examine"),
+    "the background of the potentials": ("fuse.initialize", "background_of"),
+    "the report on the fit": ("fuse.finish", "build_report"),
     "scaling": ("fuse.estimator", "Scaling.fit"),
-    "noise scales": ("fuse.estimator", "noise_scales"),
-    "typical points": ("model.finish", "typical_points"),
+    "noise scales": ("fuse.estimator", "choose_noise_scales"),
+    "typical points": ("fuse.finish", "typical_points"),
 }
 BATCH, POTENTIALS, ANCHORS, HIDDEN, STEPS = 64, 1, 256, 128, 250
 

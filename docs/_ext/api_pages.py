@@ -10,6 +10,7 @@ from typing import Any
 MODULES = {
     "centrality": "The estimators that most people need, and loading them from a file.",
     "centrality.representations": "Turn tables, texts, images and time series into vectors.",
+    "centrality.series": "Odd stretches of series, and moments judged as they come.",
     "centrality.depths": "Classical depths: estimators without training.",
     "centrality.regions": "What a depth is good for: medians, regions, comparisons, classifiers.",
     "centrality.metrics": "How good is a centrality?",
@@ -112,7 +113,8 @@ def public_methods(thing: type) -> list[str]:
 # Methods of models in the order in which people need them.
 FIRST = (
     "fit", "partial_fit", "centrality", "heads", "score_samples", "decision_function", "predict",
-    "calibrate", "p_values", "detect", "threshold", "explain", "reasons", "kind", "toward_center",
+    "calibrate", "p_values", "p_value_intervals", "severity", "certificate", "detect", "threshold", "monitor",
+    "explain", "reasons", "kind", "toward_center",
     "drift", "drift_report", "report", "standard_error", "raw", "transform",
     "get_feature_names_out", "save", "to_onnx", "explore", "as_in_paper",
 )  # fmt: skip

@@ -11,7 +11,8 @@ from centrality.apps.commands._parser import EXAMPLES, SHARED, parser
 os.environ["COLUMNS"] = "84"  # argparse breaks its lines for a terminal: let it be the same one everywhere
 
 GROUPS = {
-    "Learn and score": ("fit", "score", "rank", "detect", "explain", "drift"),
+    "Begin": ("check",),
+    "Learn and score": ("fit", "score", "rank", "detect", "explain", "drift", "watch"),
     "Finish the job": ("refine", "pick", "copies", "labels"),
     "Look": ("plot", "explore", "inspect", "depth"),
     "Elsewhere": ("export", "serve"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from centrality.chain import Chain as Chain
     from centrality.chain import load as load
+    from centrality.findings import check as check
     from centrality.fuse import FUSE as FUSE
     from centrality.fuse import PaperFUSE as PaperFUSE
     from centrality.network.calibration import blend as blend
@@ -17,15 +18,18 @@ if TYPE_CHECKING:
     from centrality.selection.labels import wrong_labels as wrong_labels
     from centrality.selection.pick import select as select
     from centrality.selection.rank import rank as rank
+    from centrality.series import Timeline as Timeline
 
 __version__ = "0.2.0"
 
 _HOMES = {
     "FUSE": "fuse",
+    "Timeline": "series",
     "PaperFUSE": "fuse",
     "Chain": "chain",
     "load": "chain",
     "blend": "network.calibration",
+    "check": "findings",
     "copies": "selection.copies",
     "rank": "selection.rank",
     "select": "selection.pick",
@@ -35,6 +39,7 @@ _ROOMS = (
     "datasets",
     "depths",
     "distributed",
+    "findings",
     "maps",
     "metrics",
     "onnx",
@@ -42,10 +47,24 @@ _ROOMS = (
     "pyod",
     "regions",
     "representations",
+    "series",
     "spark",
 )
 
-__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "copies", "load", "rank", "select", "wrong_labels"]
+__all__ = [
+    "FUSE",
+    "Chain",
+    "PaperFUSE",
+    "Timeline",
+    "__version__",
+    "blend",
+    "check",
+    "copies",
+    "load",
+    "rank",
+    "select",
+    "wrong_labels",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,8 @@
 """Chain a representation and FUSE as one estimator and file: mixed tables, texts, images or series in, scores out."""
 
 import os
+from collections.abc import Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__
 from centrality._internal import model_file
-from centrality._internal.checks import InputError, InputTypeError
+from centrality._internal.checks import InputError, InputTypeError, warn_caller
 from centrality._internal.devices import find_device
 from centrality._internal.input import Dissimilarity, ModelRows, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
@@ -20,6 +22,8 @@ from centrality.model.reader import RepresentationReader
 from centrality.network.folds import restrict_dissimilarity
 from centrality.representations import representation_named
 from centrality.representations.base import Representation
+from centrality.series import Timeline
+from centrality.tables.columns import first_few
 
 if TYPE_CHECKING:
     from torch import nn
@@ -88,16 +92,27 @@ class Chain(CentralityModel):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
+            self._leave_constants_out_of_given(model)
             model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
-            there = ~np.isnan(Z).all(1)
+            represented = ~np.isnan(Z).all(1)
             self.model_ = model._fit(  # noqa: SLF001
-                Z[there],
-                dissimilarity=restrict_dissimilarity(dissimilarity, np.flatnonzero(there), len(Z)),
-                as_new=None if as_new is None else as_new[there],
+                Z[represented],
+                dissimilarity=restrict_dissimilarity(dissimilarity, np.flatnonzero(represented), len(Z)),
+                as_new=None if as_new is None else as_new[represented],
             )
         return self
+
+    def _leave_constants_out_of_given(self, model: FUSE) -> None:
+        """Ignore columns of the context that are the same in every row, as they judge no row otherwise; say so."""
+        given = model.given
+        names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+        constant = [name for name in names if name in self.representation_.watched()]
+        if constant:
+            said = f"{first_few(constant)} {'is' if len(constant) == 1 else 'are'} the same in every row"
+            warn_caller(f"given: {said}, and ignored.")
+            model.set_params(given=[name for name in names if name not in constant] or None)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the chain, and of both parts by names such as `model__t`: of those fitted, too.
@@ -108,18 +123,19 @@ class Chain(CentralityModel):
             self.model = FUSE()
         super().set_params(**params)
         for name, value in params.items():
-            part, _, own = name.partition("__")
-            if own and hasattr(self, f"{part}_"):
-                getattr(self, f"{part}_").set_params(**{own: value})
+            part, _, parameter = name.partition("__")
+            if parameter and hasattr(self, f"{part}_"):
+                getattr(self, f"{part}_").set_params(**{parameter: value})
         return self
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, as `FUSE.partial_fit`; the representation stays as it is."""
         if not hasattr(self, "model_"):
             return self.fit(X)
-        self.model_._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
+        model = copy(self.model_)  # a copy of this chain holds the same one
+        model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
         Z = np.asarray(self.representation_.transform(X))
-        self.model_.partial_fit(Z[~np.isnan(Z).all(1)])
+        self.model_ = model.partial_fit(Z[~np.isnan(Z).all(1)])
         return self
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
@@ -143,14 +159,14 @@ class Chain(CentralityModel):
         state, learned = self.representation_.state()
         settings = self.representation_.get_params(deep=False).items()
         header, arrays = parts_of(self.model_)
-        about = {
+        description = {
             "kind": type(self.representation_).__name__,
             "parameters": {name: model_file.as_json(value) for name, value in settings if name not in NOT_SAVED},
             "state": state,
             "columns": self.representation_.describe(),
         }
         arrays |= {f"{LEARNED}{name}": array for name, array in learned.items()}
-        complete = {"model": "Chain", "version": __version__, "representation": about, "fuse": header}
+        complete = {"model": "Chain", "version": __version__, "representation": description, "fuse": header}
         model_file.write(path, complete, arrays)
 
 
@@ -168,8 +184,8 @@ def load(
     encoder: "nn.Module | None" = None,
     representation: Representation | None = None,
     device: str = "auto",
-) -> FUSE | Chain:
-    """Return the FUSE or the Chain that `save` wrote to `path`; it scores exactly as it did.
+) -> Any:  # one of three estimators: a union would make every caller ask which
+    """Return the FUSE, the Chain or the Timeline that `save` wrote to `path`; it scores exactly as it did.
 
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
     place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model
@@ -186,17 +202,27 @@ def load(
     """
     find_device(device)  # a device that is not there is no fault of the file
     header, arrays = model_file.read(path)
-    of_chain = header.get("model") == "Chain"
+    kind = header.get("model")
     try:
-        if of_chain:
+        if kind == "Timeline":
+            return Timeline.from_file_parts(header, arrays, device=device)
+        if kind == "Chain":
             return _from_parts(header, arrays, encoder=encoder, representation=representation, device=device)
         return from_parts(header, arrays, encoder=encoder, device=device)
     except (KeyError, TypeError, AttributeError) as error:
         raise model_file.ModelFileError(
-            f"{path} lacks something a {'Chain' if of_chain else 'FUSE model'} needs: {error!r}."
+            f"{path} lacks something a {kind if kind in ('Chain', 'Timeline') else 'FUSE model'} needs: {error!r}."
         ) from error
     except ValueError as error:
         raise model_file.ModelFileError(f"{path}: {error}") from error
+
+
+def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FUSE | Chain:
+    """Return the model of rows in this file; raise if it is one of a series."""
+    model: FUSE | Chain | Timeline = load(path, device=device)
+    if isinstance(model, Timeline):
+        raise InputError(f"{path} is a model of series, and judges moments: rank, detect, score and drift take it.")
+    return model
 
 
 def _from_parts(
@@ -211,13 +237,14 @@ def _from_parts(
     saved = header["representation"]
     kind = representation_named(saved["kind"])
     if representation is None:
-        known = kind().get_params(deep=False)
-        representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})
+        parameters = kind().get_params(deep=False)
+        representation = kind(**{name: value for name, value in saved["parameters"].items() if name in parameters})
     elif type(representation) is not kind:
         raise InputError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
     learned = {name.removeprefix(LEARNED): array for name, array in arrays.items() if name.startswith(LEARNED)}
     rest = {name: array for name, array in arrays.items() if not name.startswith(LEARNED)}
     model = from_parts(header["fuse"], rest, encoder=encoder, device=device)
     chain = Chain(representation, model)
-    chain.representation_, chain.model_ = representation.restore(saved["state"], learned), model
+    chain.representation_ = representation.restore(saved["state"], learned)
+    chain.model_ = model
     return chain

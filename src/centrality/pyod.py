@@ -1,6 +1,6 @@
 """Offer FUSE as a PyOD detector: with PyOD's names, signs (larger is more abnormal) and base class.
 
-This needs PyOD: pip install 'centrality[pyod]'
+This needs PyOD: pip install '.[pyod]' in a clone
 """
 
 import inspect
@@ -47,9 +47,9 @@ class FUSEDetector(BaseDetector):
 
     def __init__(self, contamination: object = 0.1, **settings: object) -> None:
         super().__init__(contamination=contamination)
-        given = inspect.signature(FUSE).bind(**settings)  # a TypeError for a name that FUSE does not know
-        given.apply_defaults()
-        for name, value in given.arguments.items():
+        arguments = inspect.signature(FUSE).bind(**settings)  # a TypeError for a name that FUSE does not know
+        arguments.apply_defaults()
+        for name, value in arguments.arguments.items():
             if name != "contamination":
                 setattr(self, name, value)
 
@@ -74,9 +74,9 @@ class FUSEDetector(BaseDetector):
 def _signature() -> inspect.Signature:
     """Return a signature with FUSE's parameters: written down once, and read by PyOD and scikit-learn."""
     init = inspect.signature(FUSEDetector.__init__)
-    own = [init.parameters["self"], init.parameters["contamination"]]
+    ours = [init.parameters["self"], init.parameters["contamination"]]
     others = [p for name, p in inspect.signature(FUSE).parameters.items() if name != "contamination"]
-    return init.replace(parameters=[*own, *others])
+    return init.replace(parameters=[*ours, *others])
 
 
 FUSEDetector.__init__.__signature__ = _signature()  # type: ignore[attr-defined]

@@ -73,12 +73,16 @@ def median(model: _Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
     scores = _scores(model, rows)
     deep = rows[np.argsort(-scores)[: max(2 * rows.shape[1], 20)]]
     directions = np.concatenate([deep - deep[0], deep[0] - deep])
-    best, height = rows[[scores.argmax()]], scores.max()  # all points known to be deepest, and how deep
-    tries, step = np.concatenate([deep, deep.mean(0, keepdims=True)]), 1.0
+    # all points known to be deepest, and how deep
+    best = rows[[scores.argmax()]]
+    height = scores.max()
+    tries = np.concatenate([deep, deep.mean(0, keepdims=True)])
+    step = 1.0
     for _ in range(whole_number("steps", steps)):
         heights = _scores(model, tries)
         if heights.max() > height:
-            best, height = tries[heights == heights.max()], heights.max()
+            best = tries[heights == heights.max()]
+            height = heights.max()
         else:
             best = np.concatenate([best, tries[heights == height]])
             step /= 2
@@ -103,7 +107,7 @@ def trimmed_mean(model: _Estimator, X: RowsLike, *, trim: float = 0.1) -> Array:
 
 @dataclass(frozen=True)
 class CentralRegion:
-    """Holds everything at least as central as `level`; `inside` says which of the rows it was made from are.
+    """All that is at least as central as `level`; `inside` says which of the rows it was made from are.
 
     >>> from centrality import depths, regions
     >>> depth = depths.Mahalanobis().fit([[-1.0], [0.0], [1.0]])
@@ -139,7 +143,7 @@ def central_region(model: _Estimator, X: RowsLike, *, mass: float = 0.5) -> Cent
 
 @dataclass(frozen=True)
 class DDPlot:
-    """Holds the depth of each row in either sample: first the rows of the first sample, then those of the second.
+    """The depth of each row in either sample: first the rows of the first sample, then those of the second.
 
     >>> from centrality import depths, regions
     >>> plot = regions.dd_plot(depths.Mahalanobis(), [[-1.0], [0.0], [1.0]], [[-9.0], [0.0], [9.0]])
@@ -168,17 +172,17 @@ def dd_plot(model: _Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
     array([0.5     , 1.      , 0.5     , 0.012195, 0.009901, 0.008197])
     """
     first, second = _two_samples(X, Y)
-    both = np.concatenate([first, second])
-    of_first = np.arange(len(both)) < len(first)
+    pooled = np.concatenate([first, second])
+    of_first = np.arange(len(pooled)) < len(first)
     return DDPlot(
-        in_first=_scores(clone(model).fit(first), both),
-        in_second=_scores(clone(model).fit(second), both),
+        in_first=_scores(clone(model).fit(first), pooled),
+        in_second=_scores(clone(model).fit(second), pooled),
         of_first=of_first,
     )
 
 
 class TwoSampleTest(NamedTuple):
-    """Holds what `two_sample_test` found: the statistic, and its p-value under the permutations.
+    """The result of `two_sample_test`: the statistic, and its p-value under the permutations.
 
     >>> from centrality import depths, regions
     >>> X = [[-1.0], [0.0], [1.0]]
@@ -221,20 +225,21 @@ def two_sample_test(
     first, second = _two_samples(X, Y)
     permutations = whole_number("permutations", permutations)
     rng = random_numbers(random_state)
-    both, n = np.concatenate([first, second]), len(first)
-    orders = np.array([np.arange(len(both)), *(rng.permutation(len(both)) for _ in range(permutations))])
+    pooled = np.concatenate([first, second])
+    n = len(first)
+    orders = np.array([np.arange(len(pooled)), *(rng.permutation(len(pooled)) for _ in range(permutations))])
     if statistic == "q":
-        samples = ((both[order[:n]], both[order[n:]]) for order in orders)
+        samples = ((pooled[order[:n]], pooled[order[n:]]) for order in orders)
         values = np.array([_ranks_in(clone(model).fit(one), one, other).mean() for one, other in samples])
     else:
-        ranks = (rankdata(_scores(clone(model).fit(both), both)) - 0.5) / len(both)
+        ranks = (rankdata(_scores(clone(model).fit(pooled), pooled)) - 0.5) / len(pooled)
         values = ranks[orders[:, n:]].mean(1)
     distance = np.abs(values - values.mean())
     return TwoSampleTest(float(values[0]), float((distance >= distance[0] - 1e-12).mean()))
 
 
 class RankInterval(NamedTuple):
-    """Holds the rank of each row and the bounds it lies between.
+    """The rank of each row, and the bounds it lies between.
 
     >>> from centrality import depths, regions
     >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
@@ -382,7 +387,8 @@ def _rows(X: RowsLike) -> Array:  # (n, d)
 
 def _two_samples(X: RowsLike, Y: RowsLike) -> tuple[Array, Array]:
     """Return both samples as arrays; raise if their columns differ in number."""
-    first, second = _rows(X), _rows(Y)
+    first = _rows(X)
+    second = _rows(Y)
     if first.shape[1] != second.shape[1]:
         raise InputError(f"Both sets of rows need the same columns, got {first.shape[1]} and {second.shape[1]}.")
     return first, second

@@ -1,14 +1,13 @@
 """Score a Spark DataFrame: the same comes back with centrality columns, each partition scored where it lies."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from centrality._internal.checks import optional
-from centrality.bulk.adapter import Adapter
-from centrality.bulk.score import ScoringJob, with_scores
+from centrality.bulk.score import ScoringJob, score_batches
 from centrality.model.interface import CentralityModel
 from centrality.network.calibration import checked_t
 
@@ -39,11 +38,4 @@ def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float]
     input_fields = [field for field in frame.schema.fields if field.name not in job.names]
     schema = types.StructType([*input_fields, *(types.StructField(name, types.DoubleType()) for name in job.names)])
 
-    def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            adapter = Adapter(model, batch.schema.names)
-            table = with_scores(job, adapter, pa.Table.from_batches([batch]))
-            adapter.report()
-            yield from table.to_batches()
-
-    return frame.mapInArrow(scored, schema)
+    return frame.mapInArrow(partial(score_batches, job), schema)

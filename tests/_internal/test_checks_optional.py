@@ -12,7 +12,7 @@ def test_a_package_that_is_there_is_imported():
 
 
 def test_of_one_that_is_missing_the_extra_is_named():
-    with pytest.raises(MissingExtraError, match=r"needs nosuch, which is not installed\. .*'centrality\[plots\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs nosuch, which is not installed\. .*pip install '\.\[plots\]'"):
         optional("nosuch.part", "plots")
 
 

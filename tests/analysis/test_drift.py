@@ -1,5 +1,7 @@
 """New scores against training scores: chance does not alarm, change does, and its size is told."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,3 +140,12 @@ def test_one_row_is_not_enough(fitted):
 
 def test_what_is_kept_is_small_whatever_the_number_of_rows():
     assert TrainingScores.of(np.random.default_rng(0).uniform(size=(50_000, 2))).quantiles.nbytes < 20_000
+
+
+def test_whether_yesterdays_threshold_still_holds_is_said_in_one_line():
+    rng = np.random.default_rng(0)
+    model = FUSE(random_state=0, max_steps=100).fit(rng.normal(size=(1000, 2)))
+    same = str(model.drift_report(rng.normal(size=(1000, 2))))
+    assert re.search(r"Threshold: it still holds: .*% of the new rows are called outliers, 10\.\d% of the cal", same)
+    wider = str(model.drift_report(2 * rng.normal(size=(1000, 2))))
+    assert re.search(r"Threshold: it no longer holds: .*\(p < 0\.001\)", wider)

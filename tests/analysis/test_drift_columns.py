@@ -1,11 +1,16 @@
 """Columns against training columns: exact at ties, quiet at rest, and no cell of a training row is kept."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv
 from scipy.stats import ks_2samp, spearmanr
 
+from centrality import FUSE, Chain
 from centrality._internal.checks import InputError
-from centrality.analysis.drift_columns import PAIRED, VALUES, TrainingColumns, more_beyond
+from centrality.analysis.drift_columns import PAIRED, VALUES, Constant, Names, TrainingColumns, more_beyond
+from centrality.apps.cli import main
+from centrality.representations import Table
 
 KINDS = {
     "binary": lambda n, rng: rng.integers(0, 2, (n, 4)).astype(float),
@@ -21,7 +26,7 @@ KINDS = {
 
 def compared(old: np.ndarray, new: np.ndarray):
     names = [f"x{j}" for j in range(old.shape[1])]
-    return TrainingColumns.of(old).compare(new, names, [True] * len(names))
+    return TrainingColumns.of(old).compare(new, Names(names, [True] * len(names)))
 
 
 @pytest.mark.slow
@@ -106,3 +111,63 @@ def test_values_that_fall_and_shares_that_are_none_are_refused():
         TrainingColumns(**parts | {"values": kept.values[::-1]})
     with pytest.raises(InputError, match="must be shares from 0 to 1"):
         TrainingColumns(**parts | {"upto": kept.upto + 1})
+
+
+@pytest.fixture(scope="module")
+def orders():
+    """300 orders in one currency, and as many new ones of the same kind."""
+    rng = np.random.default_rng(0)
+
+    def draw():
+        columns = {"amount": rng.normal(size=300), "days": rng.normal(size=300)}
+        return pa.table(columns | {"currency": ["EUR"] * 300, "vat": [0.19] * 300, "note": pa.nulls(300)})
+
+    return draw(), draw()
+
+
+def replaced(table, name, values):
+    return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+@pytest.mark.filterwarnings("ignore:Column:centrality.tables.columns.DataNote")  # scores do not show it
+def test_constant_columns_that_change_are_drift_and_said(orders):
+    old, new = orders
+    model = Chain(Table(), FUSE(random_state=0, max_steps=30)).fit(old)
+    assert not model.drift(new).detected()
+    drift = model.drift(replaced(replaced(new, "currency", ["USD"] * 300), "vat", [0.07] * 300))
+    assert drift.p_value < 1e-6
+    assert "currency is no longer always 'EUR' (other in 100% of the rows)" in str(drift)
+    assert "vat is no longer always 0.19" in str(drift)
+
+
+@pytest.mark.filterwarnings("ignore:Column:centrality.tables.columns.DataNote")  # scores do not show it
+def test_a_column_that_was_empty_and_is_filled_is_drift(orders):
+    old, new = orders
+    model = Chain(Table(), FUSE(random_state=0, max_steps=30)).fit(old)
+    half = ["urgent"] * 150 + [None] * 150
+    assert "note is no longer always missing (other in 50% of the rows)" in str(
+        model.drift(replaced(new, "note", half))
+    )
+
+
+def test_the_p_value_of_a_changed_constant_is_that_of_a_draw_without_replacement():
+    """Of 2 + 2 rows, one differs: it is among the two new ones with a chance of one half."""
+    changed = Constant("currency", "'EUR'", np.array([True, False]))
+    assert changed.compare(2).p_value == pytest.approx(0.5)
+    assert Constant("currency", "'EUR'", np.array([False, False])).compare(2).p_value == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:Column:centrality.tables.columns.DataNote")  # scores do not show it
+def test_a_new_constant_begins_in_one_window(orders):
+    old, new = orders
+    model = Chain(Table(), FUSE(random_state=0, max_steps=30)).fit(old)
+    later = replaced(new, "currency", ["EUR"] * 200 + ["USD"] * 100)
+    assert [window.changed for window in model.drift_report(later, window=100).windows] == [False, False, True]
+
+
+def test_the_command_says_that_a_constant_changed(orders, tmp_path, capsys):
+    old, new = orders
+    csv.write_csv(old, tmp_path / "old.csv")
+    csv.write_csv(replaced(new, "currency", ["USD"] * 300), tmp_path / "new.csv")
+    main(["drift", str(tmp_path / "old.csv"), str(tmp_path / "new.csv")])
+    assert "currency is no longer always 'EUR'" in capsys.readouterr().out

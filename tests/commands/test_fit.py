@@ -22,7 +22,7 @@ def frames():
             frame = frame.f_back
 
 def watch():
-    while not any("/centrality/training/" in c.co_filename and c.co_flags & 1 for c in frames()):
+    while not any("/centrality/fuse/train" in c.co_filename and c.co_flags & 1 for c in frames()):
         time.sleep(0.01)
     print("It trains.", flush=True)
 

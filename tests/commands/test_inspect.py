@@ -27,7 +27,7 @@ def test_a_model_of_mixed_columns_is_inspected_and_mapped(tmp_path, capsys):
     capsys.readouterr()
     assert main(["inspect", str(tmp_path / "m.safetensors")]) == 0
     shown = capsys.readouterr().out
-    for part in ("Chain, format", "representation  Table", "colour  category, 2 levels", "size    number, stan"):
+    for part in ("Chain, format", "representation  Table", "colour  category, 2 levels", "size    number, scaled"):
         assert part in shown
     out = tmp_path / "map.svg"
     assert main(["plot", "map", str(tmp_path / "m.safetensors"), str(tmp_path / "t.parquet"), "-o", str(out)]) == 0

@@ -46,8 +46,8 @@ def test_fit_says_how_each_column_was_read_and_inspect_says_it_again(orders, cap
     lines = capsys.readouterr().out.splitlines()
     start = lines.index("column  read as")
     table = lines[start : start + 5]
-    assert table[1].startswith("order   number, scaled")
-    assert table[2] == "        doubtful: all different, and like an identifier: leave it out if it is one"
+    assert table[1] == "order   left out: it looks like an identifier: whole numbers, which hardly come again"
+    assert table[2] == "        doubtful: if it is no identifier, what it says is lost"
     assert table[3].startswith("amount  number written as $1,234.50, scaled")
     assert table[4].startswith("share   number written as 1234.5%, scaled")
     assert main(["inspect", str(orders / "m.safetensors")]) == 0
@@ -72,3 +72,11 @@ def test_the_same_orders_written_as_plain_numbers_score_the_same(orders, ending,
 
     scores = parquet.read_table(tmp_path / "s.parquet").columns[-1].to_numpy()
     np.testing.assert_allclose(scores, model.centrality(written), atol=1e-5)
+
+
+def test_the_encoding_of_a_text_file_is_named(tmp_path, capsys):
+    (tmp_path / "t.csv").write_bytes("имя,b\n".encode("cp1251") + b"1,2\n1,2\n3,4\n5,1\n" * 5)
+    assert main(["copies", str(tmp_path / "t.csv")]) == 2
+    assert "Name its encoding" in capsys.readouterr().err
+    assert main(["copies", str(tmp_path / "t.csv"), "--encoding", "cp1251"]) == 0
+    assert "20 rows in 3 groups are exact copies" in capsys.readouterr().out

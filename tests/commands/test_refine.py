@@ -135,3 +135,17 @@ def test_the_model_that_is_read_is_not_overwritten(folder, capsys):
     assert main(["refine", model, str(folder / "houses.csv"), *marks, "-o", learned]) == 0
     assert main(["refine", learned, str(folder / "houses.csv"), *marks, "-o", str(folder / "again.safetensors")]) == 2
     assert "This model has learned marks already" in capsys.readouterr().err
+
+
+def test_a_row_marked_both_ways_is_said(folder, tmp_path, capsys):
+    with (folder / "marks.csv").open() as file:
+        marks = [(line["row"], line["mark"]) for line in csv.DictReader(file)]
+    row = next(row for row, mark in marks if mark == "outlier")
+    both = tmp_path / "marks.csv"
+    with both.open("w", newline="") as file:
+        csv.writer(file).writerows([("row", "mark"), *marks, (row, "fine")])
+    arguments = [*map(str, ["refine", folder / "m.safetensors", folder / "houses.csv", "--marks", both, "-o"])]
+    assert main([*arguments, str(tmp_path / "n.safetensors")]) == 0
+    assert f"Marked as outlier and as fine, and taken as fine: row {int(row):,}." in capsys.readouterr().out
+    assert main([*arguments, str(tmp_path / "o.safetensors"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["contradictory"] == [int(row)]

@@ -84,9 +84,9 @@ def test_a_reader_that_stops_reading_ends_the_command_quietly(evil):
 
 SWALLOWS = """
 import sys, time, signal, os, threading
-from centrality.apps.commands import _signals
-_signals.AGAIN = 0.2
-with _signals.ending_in_order() as interrupted:
+from centrality.apps.commands import _terminal
+_terminal.AGAIN = 0.2
+with _terminal.ending_in_order() as interrupted:
     try:
         threading.Timer(0.2, os.kill, (os.getpid(), int(sys.argv[1]))).start()
         try:
@@ -131,9 +131,9 @@ def test_a_command_in_the_background_is_not_ended_by_ctrl_c_nor_by_a_terminal_th
 def test_workers_do_not_outlive_a_killed_caller(tmp_path):
     code = (
         "import sys, functools, time\n"
-        "from centrality.bulk import workers\n"
+        "from centrality._internal import processes\n"
         "from tests.errands import tells_its_number_and_sleeps\n"
-        "list(workers.run(functools.partial(tells_its_number_and_sleeps, sys.argv[1]), [1, 2], 2))\n"
+        "list(processes.run(functools.partial(tells_its_number_and_sleeps, sys.argv[1]), [1, 2], 2))\n"
     )
     caller = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
     while len(list(tmp_path.iterdir())) < 2:

@@ -4,18 +4,22 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from centrality.engine import FASTEST_FIRST, VARIABLE, Engine, engine
 from centrality.fuse.background import background_of
-from centrality.fuse.comparisons import compare
-from centrality.fuse.config import Plan, Task
+from centrality.fuse.batches import BatchSampler
+from centrality.fuse.comparisons import Comparison, compare
+from centrality.fuse.config import FitConfig
 from centrality.fuse.data import TrainingData
+from centrality.fuse.torch_trainer import TorchTrainer
+from centrality.fuse.train import EngineTrainer
 from centrality.network.network import LOWEST, Layout, Network, Weights, build
 from centrality.network.scaling import Scaling
+from tests.fuse.cases import config_of
 
 ROWS = 60
 PARTS = ("mean", "axes", "precision", "rest", "level")  # of a background
@@ -84,6 +88,34 @@ def gaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 METRICS: dict[str, Any] = {name: name for name in ("euclidean", "manhattan", "cosine")} | {"given": gaps}
 
 
+class Task(NamedTuple):
+    """What a step of training needs."""
+
+    network: Network
+    data: TrainingData
+    comparison: Comparison
+    config: FitConfig
+    rng: np.random.Generator
+
+    def engine_trainer(self, build: Engine, *, balance: float) -> EngineTrainer:
+        decay = self.config.weight_decay
+        return EngineTrainer(self.network, self.data, self.comparison, build, balance=balance, weight_decay=decay)
+
+    def torch_trainer(self, *, balance: float) -> TorchTrainer:
+        return TorchTrainer(
+            self.network,
+            self.data,
+            self.comparison,
+            balance=balance,
+            weight_decay=self.config.weight_decay,
+            device="cpu",
+            seed=2,
+        )
+
+    def sampler(self) -> BatchSampler:
+        return BatchSampler(self.data, self.comparison, self.config, self.rng)
+
+
 def task_of(
     layout: Layout,
     *,
@@ -91,29 +123,18 @@ def task_of(
     scheme: int = 1,
     weight_decay: float = 0.0,
     background: bool = False,
-    epochs: int | None = None,
 ) -> Task:
     """The same one each time: its generators begin anew."""
-    plan = Plan(
-        noise_scales=ETAS[: layout.potentials],
+    X, rng = rows_of(layout.width).astype(np.float64), np.random.default_rng(1)
+    config = config_of(
+        X,
+        noise_scale=ETAS[: layout.potentials],
+        ensemble=layout.members,
         scheme=scheme,
         anchors=7,
-        resamples=1,
-        epochs=epochs,
-        max_steps=100,
         batch_size=32,
-        learning_rate=1e-3,
         weight_decay=weight_decay,
-        progress=False,
     )
-    X, rng = rows_of(layout.width).astype(np.float64), np.random.default_rng(1)
-    rows = TrainingData(X, Scaling.fit(X, "none"), rng, max_values=1 << 20)
-    return Task(
-        network=network_of(layout, background=background),
-        rows=rows,
-        comparison=compare(rows, METRICS[metric], None),
-        plan=plan,
-        rng=rng,
-        seed=2,
-        device="cpu",
-    )
+    data = TrainingData(X, Scaling.fit(X, "none"), rng, max_values=1 << 20)
+    network = network_of(layout, background=background)
+    return Task(network, data, compare(data, METRICS[metric], None), config, rng)

@@ -7,17 +7,15 @@ import pytest
 from scipy.stats import spearmanr
 
 from centrality.engine import engine
-from centrality.fuse.batches import Batches, BatchSampler, batches_of_epoch
-from centrality.fuse.config import Task
-from centrality.fuse.engine_trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, bias_corrected
+from centrality.fuse.paper import Algorithm1
 from centrality.fuse.torch_trainer import TorchTrainer
-from centrality.fuse.train import Learner
+from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, Trainer, bias_corrected
 from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
 from centrality.network.scaling import Scaling
 from centrality.torch.module import TorchScorer
 from tests.conftest import quick
-from tests.engine.cases import gaps, network_of, rows_of, task_of
+from tests.engine.cases import ROWS, Task, gaps, network_of, rows_of, task_of
 from tests.pairwise import pairwise
 from tests.promise import exact_outputs
 
@@ -77,7 +75,7 @@ def test_outputs_along_lines_and_the_way_back_are_those_of_torch(layout, backgro
         np.testing.assert_allclose(slopes, expected, atol=1e-5 * (1 + np.abs(expected).max()), rtol=0)
 
 
-def by_name(layout: Layout, learner: Learner) -> dict[str, list[np.ndarray]]:
+def by_name(layout: Layout, learner: Trainer) -> dict[str, list[np.ndarray]]:
     """The values of each parameter and Adam's running means of its gradient and of its square, as float64."""
     arrays, start = {}, 0
     for place, (name, shape) in enumerate(layout.shapes().items()):
@@ -86,6 +84,7 @@ def by_name(layout: Layout, learner: Learner) -> dict[str, list[np.ndarray]]:
             parts = [whole[:, start:stop] for whole in (learner._values, learner._mean, learner._square)]
             start = stop
         else:
+            assert isinstance(learner, TorchTrainer)
             value = learner._module.state_dict()[name]
             parts = [part.detach().cpu().numpy() for part in (value, learner._means[place], learner._squares[place])]
         arrays[name] = [part.reshape(shape).astype(np.float64) for part in parts]
@@ -96,7 +95,7 @@ LEARNING_RATE = 1e-3
 RATE = float(bias_corrected(np.array([LEARNING_RATE]))[0])  # of the first step
 
 
-def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Learner, theirs: Learner) -> None:
+def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Trainer, theirs: Trainer) -> None:
     """After one step: gradients, moments and weights.
 
     A gradient is a sum over some 50 rows of products down and up the layers, in float32. Where it is nearly nothing,
@@ -118,11 +117,11 @@ def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Learner, t
         np.testing.assert_allclose(value[clear], expected[clear], rtol=1e-6, atol=1e-3 * RATE, err_msg=name)
 
 
-def both(layout: Layout, balance: float, **settings: Any) -> list[tuple[Task, Learner]]:
+def both(layout: Layout, balance: float, **settings: Any) -> list[tuple[Task, Trainer]]:
     tasks = task_of(layout, **settings), task_of(layout, **settings)
     return [
-        (tasks[0], EngineTrainer(tasks[0], engine(), balance=balance)),
-        (tasks[1], TorchTrainer(tasks[1], balance=balance)),
+        (tasks[0], tasks[0].engine_trainer(engine(), balance=balance)),
+        (tasks[1], tasks[1].torch_trainer(balance=balance)),
     ]
 
 
@@ -131,10 +130,8 @@ def assert_the_same_step(layout: Layout, **settings: Any) -> None:
     losses, learners, before = [], [], {}
     for task, learner in both(layout, layout.width**-0.5, **settings):
         before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
-        taken = list[int]()
-        with learner.running():
-            losses.append(learner.take_steps(BatchSampler(task).draw(1), np.array([LEARNING_RATE]), taken.append))
-        assert taken == [1]
+        with learner.running(1, progress=False):
+            losses.append(learner.take_steps(task.sampler().draw(1), np.array([LEARNING_RATE])))
         learners.append(learner)
     assert losses[0].shape == (1, 2)
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
@@ -155,10 +152,18 @@ def test_a_step_by_any_metric_and_scheme_is_torchs(metric, scheme, weight_decay,
     assert_the_same_step(layout, metric=metric, scheme=scheme, weight_decay=weight_decay, background=background)
 
 
-def batches_of(task: Task) -> list[Batches]:
-    """The first comparisons of an epoch, and the first noised rows."""
-    every = list(batches_of_epoch(task))
-    return [every[0], next(batch for batch in every if batch.noised)]
+def take_one(task: Task, learner: Trainer, head: str) -> float:
+    """Take the first update of an epoch of Algorithm 1 for this head, and return its loss."""
+    scales, noise = task.config.noise_scales, np.random.default_rng(2)
+    with learner.running(1, progress=False):
+        if head == "local":
+            rows = task.rng.integers(ROWS, size=(2, 32))
+            epsilon = noise.standard_normal((2, 32, learner.width), dtype=np.float32)
+            return learner.local_step(rows, epsilon, scales, LEARNING_RATE)
+        algorithm = Algorithm1(scheme=task.config.scheme, T=1, R=1, m=7, b=32, eta=scales, rate=LEARNING_RATE)
+        loss, _ = next(algorithm.epoch(learner, ROWS, task.comparison, task.rng, noise))
+        assert loss is not None
+        return loss
 
 
 @pytest.mark.parametrize(
@@ -166,16 +171,15 @@ def batches_of(task: Task) -> list[Batches]:
 )
 def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, background, shared):
     layout = Layout(width=17, hidden=(20, 33), shared=shared, members=2, potentials=5)
-    asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "background": background, "epochs": 1}
-    for batch in batches_of(task_of(layout, **asked)):
+    asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "background": background}
+    for head in ("global", "local"):
         losses, learners, before = [], [], {}
         for task, learner in both(layout, 1.0, **asked):
             before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
-            with learner.running():
-                losses.append(learner.take_steps(batch, np.array([LEARNING_RATE]), lambda _: None)[0])
+            losses.append(take_one(task, learner, head))
             learners.append(learner)
         np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
-        assert (losses[0] != 0).tolist() == [batch.candidates > 0, batch.noised > 0]
+        assert losses[0] != 0
         assert_alike(layout, before, *learners)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centrality.engine import engine
-from centrality.fuse.engine_trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
+from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
 from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import LOWEST, Layout
 from tests.engine.cases import BUILDS, background_for, network_of

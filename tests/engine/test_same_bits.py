@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from centrality import FUSE, load
 from centrality.engine import engine
-from centrality.fuse.batches import Batches, BatchSampler, RowScales
-from centrality.fuse.engine_trainer import EngineTrainer
+from centrality.fuse.batches import Batches, RowScales
 from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
 from centrality.network.scaling import Scaling, with_column_range
@@ -79,8 +78,8 @@ def test_every_build_learns_the_same_bits_in_some_steps(layout, background, metr
     found = []
     for build in BUILDS.values():
         task = task_of(layout, background=background, metric=metric)
-        learner = EngineTrainer(task, build, balance=0.5)
-        losses = learner.take_steps(BatchSampler(task).draw(5), np.full(5, 0.01), lambda _: None)
+        learner = task.engine_trainer(build, balance=0.5)
+        losses = learner.take_steps(task.sampler().draw(5), np.full(5, 0.01))
         found.append([part.tobytes() for part in (learner._values, learner._mean, learner._square, losses)])
     assert all(each == found[0] for each in found)
 
@@ -115,7 +114,7 @@ def test_heads_with_a_trunk_each_learn_the_same_together_and_apart(build):
     learned = []
     for together in (True, False):
         with computed_by(build):
-            learner = EngineTrainer(task_of(layout, weight_decay=0.01), engine(), balance=0.5)
+            learner = task_of(layout, weight_decay=0.01).engine_trainer(engine(), balance=0.5)
             rng = np.random.default_rng(0)
             positions, noise = rng.integers(ROWS, size=(7, 1, 16 + 9 + 20)), rng.normal(size=(7, 1, 9, 19))
             scales = RowScales.assign([0.3, 1.0, 2.0], 9, balanced=True)
@@ -132,7 +131,7 @@ def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
     """Members of an ensemble are taught by threads of their own."""
     files = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr("centrality.fuse.engine_trainer.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.fuse.train.cores", lambda threads=threads: threads)
         monkeypatch.setattr("centrality.model.fitted.cores", lambda threads=threads: threads)
         monkeypatch.setattr("centrality._internal.devices.cores", lambda threads=threads: threads)
         fitted_by(next(iter(BUILDS)), kind).save(tmp_path / str(threads))

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from PIL import Image
 
 from centrality.apps.explorer import server
+from centrality.apps.explorer.content import columns_of
 from centrality.apps.explorer.payload import MARK
 from centrality.apps.explorer.server import Explorer
 from centrality.apps.explorer.session import Explained
@@ -69,6 +71,33 @@ def some_view(n: int = 50, **changes) -> View:
     return made(parts | changes)
 
 
+class Checked:
+    """Stands for the jobs of a view whose rows were checked, with these findings."""
+
+    def __init__(self, verdict: str, *found: dict) -> None:
+        usual = {"reason": "", "columns": [], "severity": 10.0, "typical": None, "advice": ""}
+        findings = [{"count": len(one["rows"]), "examples": one["rows"][:5]} | usual | one for one in found]
+        self.found = {"verdict": verdict, "rows": 40, "findings": findings}
+
+    def findings(self) -> dict:
+        return self.found
+
+
+def faulty(**changes) -> View:
+    """Forty rows called 100 to 139, of which three hold 99999, one has no name, and a column is constant."""
+    gain = np.arange(40.0)
+    gain[[3, 4, 9]] = 99999
+    table = pa.table({"name": ["" if k == 7 else f"row {k}" for k in range(40)], "gain": gain, "same": ["x"] * 40})
+    jobs = Checked(
+        "Mostly fine. One fault, one thing to check.",
+        {"kind": "placeholder", "sentence": "gain is exactly 99999", "reason": "the next highest value is 39",
+         "columns": ["gain"], "rows": [103, 104, 109], "severity": 2e5, "typical": 120, "advice": "Ask who wrote it."},
+        {"kind": "gaps", "sentence": "name is empty", "rows": [107], "columns": ["name"]},
+        {"kind": "constant", "sentence": "same has one value only", "rows": [], "columns": ["same"], "severity": 1.0},
+    )  # fmt: skip
+    return some_view(40, rows=np.arange(40) + 100, columns=tuple(columns_of(table, 3)), jobs=jobs, **changes)
+
+
 def with_panel(address: str, panel: str) -> str:
     """The address of a page with this panel open, unless it names one itself; "" leaves it as it is."""
     if not panel or "panel=" in address or address == "about:blank":
@@ -83,6 +112,13 @@ def settle(tab) -> None:
     )
 
 
+def menu(tab, name: str, of: str = "More") -> None:
+    """Press a button of one of the two menus: what is saved, and more."""
+    tab.locator("summary", has_text="Saved" if of == "Saved" else "⋯").click()
+    tab.locator(".menu[open]").get_by_role("button", name=name).first.click()
+    settle(tab)
+
+
 def later(tab, seconds: float) -> None:
     """Set the clock of a page that has one forward: what it wants to do by then it does now."""
     tab.clock.fast_forward(round(1000 * seconds))
@@ -93,7 +129,7 @@ def search(tab, query: str) -> str:
     """Type into the search of a page that has a clock, and return what it says is left."""
     tab.locator("input[type=search]").fill(query)
     later(tab, 0.2)  # it searches when the typist pauses
-    return tab.locator(".histogram .said").inner_text()
+    return tab.locator(".bar .rows").inner_text()
 
 
 @contextmanager
@@ -125,9 +161,13 @@ def turn(tab, t: float) -> None:
 
 def pixels(tab, folder: Path) -> np.ndarray:
     """(height, width, 3) the map as it is seen, without what floats over it."""
-    tab.evaluate("for (const e of document.querySelectorAll('.legend, .tools, .detail')) e.style.visibility = 'hidden'")
+    tab.evaluate(
+        "for (const e of document.querySelectorAll('.legend, .tools, .detail, .island')) e.style.visibility = 'hidden'"
+    )
     tab.locator("canvas.points").screenshot(path=folder / "map.png")
-    tab.evaluate("for (const e of document.querySelectorAll('.legend, .tools, .detail')) e.style.visibility = ''")
+    tab.evaluate(
+        "for (const e of document.querySelectorAll('.legend, .tools, .detail, .island')) e.style.visibility = ''"
+    )
     with Image.open(folder / "map.png") as picture:
         return np.asarray(picture.convert("RGB")).astype(int)
 

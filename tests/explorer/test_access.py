@@ -17,12 +17,13 @@ STATES = {
     "review": "#panel=review&rule=share_0.05",
     "columns, table and selection": "#panel=columns&table=table&rows=1-9&colour=%3Dkind",
     "gallery, a wrong query, movers": "#table=gallery&query=nothing%3E3&list=moves&colour=move",
-    "two maps": "#beside=1&row=3",
+    "a comparison": "#panel=compare&a=selected&rows=1-9&row=3",
 }
 SERVED_STATES = {
-    "what if, no row": "#panel=whatif",
-    "what if": "#panel=whatif&row=7",
-    "two maps": "#beside=0.75&row=7&groups=off",
+    "findings": "#panel=findings",
+    "a finding and a row": "#panel=findings&cause=0&row=7",
+    "its review": "#panel=review&cause=-2&row=7",
+    "a comparison": "#panel=compare&a=finding%200&row=7",
 }
 # Goes to a state of the page and comes back when the page, which listens for the same, has heard of it.
 FOLLOW = """(link) => new Promise((done) => {
@@ -65,6 +66,9 @@ def test_axe_finds_nothing_in_any_state(open_page, address, colours):
         tab.evaluate(FOLLOW, link)
         settle(tab)
         found[state] = tab.evaluate(RUN)
+    for name in ("Saved", "⋯"):
+        tab.locator("summary", has_text=name).click()
+        found[name] = tab.evaluate(RUN)
     tab.get_by_role("button", name="Help").click()
     found["help"] = tab.evaluate(RUN)
     assert {state: wrong for state, wrong in found.items() if wrong} == {}
@@ -82,9 +86,7 @@ def test_nor_in_what_only_a_served_page_has(open_page, serve, stories, colours):
     for state, link in SERVED_STATES.items():
         tab.evaluate(FOLLOW, link)
         settle(tab)
-        if "whatif&row" in link:
-            tab.locator(".what-if .outcome b").wait_for()
-            tab.locator(".what-if select").select_option("house")  # a field that differs is marked
+        tab.locator(".finding").first.wait_for(state="attached")
         found[state] = tab.evaluate(RUN)
     tab.keyboard.press("v")
     tab.locator(".whole p").wait_for()

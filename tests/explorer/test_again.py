@@ -35,19 +35,19 @@ def test_given_its_season_a_warm_winters_day_is_the_oddest(weather):
     view = explored(model, table, on="pca", title="Days")
     assert view.given == ()
     assert view.may_be_given == ("season", "degrees", "wind")
-    among = view.again(["season"])
+    among = view.refit(["season"])
     assert among.given == ("season",)
     assert oddest(among) == OUT_OF_KIND
     assert (among.title, among.keys, among.may_be_given) == (view.title, view.keys, view.may_be_given)
-    assert among.again([]).given == ()
+    assert among.refit([]).given == ()
 
 
 def test_a_model_from_a_file_and_one_of_numbers_can_be_fitted_again(weather, tmp_path):
     table, model = weather
     model.save(tmp_path / "model.safetensors")
-    assert explored(load(tmp_path / "model.safetensors"), table, on="pca").again(["season"]).given == ("season",)
+    assert explored(load(tmp_path / "model.safetensors"), table, on="pca").refit(["season"]).given == ("season",)
     numbers = table.drop_columns(["season"])
-    assert explored(quick().fit(numbers), numbers).again(["wind"]).given == ("wind",)
+    assert explored(quick().fit(numbers), numbers).refit(["wind"]).given == ("wind",)
 
 
 def test_what_cannot_be_given_is_refused(weather):
@@ -55,14 +55,14 @@ def test_what_cannot_be_given_is_refused(weather):
     view = explored(model, table, on="pca")
     for wrong in (["colour"], "season", None, [["season"]], {"season": 1}):
         with pytest.raises(InputError, match="Names of columns"):
-            view.again(wrong)
+            view.refit(wrong)
     with pytest.raises(InputError, match="left to be judged"):
-        view.again(["season", "degrees", "wind"])
+        view.refit(["season", "degrees", "wind"])
 
 
 def test_rows_without_a_table_cannot_be_given_columns():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    assert explored(quick().fit(X), X, on="pca").again is None
+    assert explored(quick().fit(X), X, on="pca").refit is None
 
 
 def test_a_widget_shows_the_rows_again(weather):
@@ -84,7 +84,7 @@ def test_the_dialogue_of_columns_fits_again_and_shows_the_row_among_its_kind(wea
     table, model = weather
     tab = open_page(f"{serve(explored(model, table, on='pca'))}#panel=columns&row={OUT_OF_KIND}")
     assert tab.locator(".among").inner_text() == f"Red: row {OUT_OF_KIND}."
-    assert tab.locator(".dial .ends b").all_inner_texts() == ["all rows", "rows near it"]
+    assert tab.locator(".dial b").all_inner_texts() == ["all rows", "rows near it"]
     tab.locator(".given summary").click()
     fit = tab.get_by_role("button", name="Fit again")
     assert fit.is_disabled()  # nothing is given, and nothing was chosen
@@ -95,7 +95,7 @@ def test_the_dialogue_of_columns_fits_again_and_shows_the_row_among_its_kind(wea
     assert tab.locator(".among").inner_text() == (
         f"Red: row {OUT_OF_KIND}. Narrow bars: 300 rows of its kind (season: winter), to a scale of their own."
     )
-    assert tab.locator(".dial .ends b").all_inner_texts() == ["all of its kind", "rows near it"]
+    assert tab.locator(".dial b").all_inner_texts() == ["all of its kind", "rows near it"]
     tab.locator("input.turn").fill("1")
     tab.locator(".detail.fixed .place", has_text="oddest of 600").wait_for()
 
@@ -106,7 +106,7 @@ def test_an_exported_page_says_what_is_given_and_offers_no_fit(weather, open_pag
     from centrality.apps.explorer import server
 
     table, model = weather
-    server.export(explored(model, table, on="pca").again(["season"]), tmp_path / "page.html")
+    server.export(explored(model, table, on="pca").refit(["season"]), tmp_path / "page.html")
     tab = open_page((tmp_path / "page.html").as_uri() + "#panel=columns")
     assert tab.locator(".given summary").inner_text() == "Given season"
     assert tab.locator(".given input").count() == 0

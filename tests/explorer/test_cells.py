@@ -51,7 +51,7 @@ def test_a_card_and_the_table_show_what_the_file_holds(tab):
     )
     assert {name: card[name] for name in FIRST} == FIRST
     assert found(tab, "#1") == "1 of 60 rows"
-    tab.get_by_role("button", name="Table of the rows").click()
+    tab.get_by_role("button", name="Table", exact=True).click()
     tab.locator("table.rows tr[data-row='1']").wait_for()
     names = [name.strip(" ▲▼") for name in tab.locator("table.rows thead th").all_inner_texts()]
     cells = tab.locator("table.rows tr[data-row='1'] > *").all_inner_texts()
@@ -74,7 +74,7 @@ def test_a_search_finds_the_cell_and_no_other(tab):
 def test_the_gaps_of_a_column_are_one_click_away(tab):
     tab.get_by_role("tab", name="Columns").click()
     tab.get_by_role("button", name="9 missing").click()
-    tab.locator(".histogram .said", has_text="9 of 60 rows").wait_for()
+    tab.locator(".bar .rows", has_text="9 of 60 rows").wait_for()
 
 
 @pytest.mark.parametrize(

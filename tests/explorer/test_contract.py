@@ -10,7 +10,6 @@ import json
 from itertools import product
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from centrality.apps.explorer import server
@@ -32,6 +31,7 @@ READ = """(() => {
     [line.querySelector(name).firstChild.data, number(line.querySelector(".amount"))]);
   const weight = (element) => Number(element.style.cssText.match(/([\\d.]+)%/)[1]);
   return {
+    fixed: all(".detail.fixed").length > 0,
     f: all(".detail .big").map(number), heads: all(".detail .along b").map(number),
     place: all(".detail .place").map((line) => [line.textContent, line.title])[0],
     p: all(".detail .soft[title]").map(number),
@@ -79,12 +79,14 @@ def go(tab, t: float, row: int = -1, **more: str) -> dict:
 
 
 def hold_card(differences: Differences, case, row: int, t: float, shown: dict) -> None:
-    """Scores, rank, p-value and reasons on the card of a row."""
+    """Scores, rank, p-value and reasons on the card of a row; one that floats over the map says less."""
     differences.hold("scores", shown["f"], case.f(t)[row])
-    differences.hold("heads", shown["heads"], case.heads[row])
+    if shown["fixed"]:
+        differences.hold("heads", shown["heads"], case.heads[row])
     assert shown["place"] == case.place(row, t)
-    differences.hold("p-values", shown["p"], case.model.p_values(case.X, t)[row], within=1e-12)
-    wanted = case.reasons(case.parts[t][row])[:5]
+    p = case.model.p_values(case.X, t)[row]
+    differences.hold("p-values", shown["p"], [p] if p <= 0.1 else [], within=1e-12)  # of typical rows none is told
+    wanted = case.reasons(case.parts[t][row])[: 5 if shown["fixed"] else 3]
     assert [name for name, _ in shown["reasons"]] == [name for name, _ in wanted]
     differences.hold("reasons", [value for _, value in shown["reasons"]], [value for _, value in wanted])
 
@@ -145,27 +147,6 @@ def test_the_order_of_all_rows_is_pythons(case, open_page, tmp_path, differences
         assert np.argsort(shown[:, 3], kind="stable").tolist() == np.argsort(wanted, kind="stable").tolist()
 
 
-def test_a_row_with_other_values_has_pythons_score_and_reasons(case, open_page, serve, differences):
-    tab, row, name = open_page(serve(case.view)), case.rows[0], case.view.live.columns[-2]
-    table = case.X if isinstance(case.X, pa.Table) else pa.table(dict(zip(case.names, case.X.T, strict=True)))
-    go(tab, DIAL[0], row, panel="whatif")
-    tab.locator(".outcome b").wait_for()
-    column = table.column_names.index(name)
-    changed = table.slice(row, 1).set_column(column, name, pa.array([1.25]))
-    tab.get_by_label(name, exact=True).fill("1.25")
-    tab.locator(".outcome", has_text="as it is:").wait_for()
-    given = changed if isinstance(case.X, pa.Table) else np.column_stack([c.to_numpy() for c in changed.columns])
-    for t in DIAL:
-        turn(tab, t)
-        f = float(tab.locator(".outcome b").get_attribute("title"))
-        differences.hold("what-if scores", f, case.model.centrality(given, t))
-        lines = tab.locator(".what-if .reasons li").all()
-        shown = [float(line.locator(".amount").get_attribute("title")) for line in lines]
-        wanted = case.reasons(case.model.explain(given, t)[0])[:6]
-        assert [line.locator(".name").get_attribute("title") for line in lines] == [name for name, _ in wanted]
-        differences.hold("what-if reasons", shown, [value for _, value in wanted])
-
-
 MARKED = "(count) => document.querySelectorAll('.review mark.guilty').length === count"
 
 
@@ -173,7 +154,7 @@ def test_guilty_words_are_pythons(open_page, serve, differences):
     case = texts()
     tab, view = open_page(serve(case.view)), case.view
     for row in case.rows:
-        told = words(view, row)
+        told = words(view, row, "item")
         parts = np.array([[word["global"], word["local"]] for word in told["words"]]).T[None]
         for t in DIAL:
             tab.evaluate("(text) => { location.hash = text; }", f"t={t}&row={row}&panel=review")

@@ -1,8 +1,5 @@
 """The page in a real browser: places that glide, names of groups, selections with names, pictures to take along."""
 
-import io
-import re
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,7 +7,7 @@ from PIL import Image
 
 from centrality.apps.explorer.content import columns_of
 from centrality.network.calibration import LINEAR
-from tests.explorer.pages import exported, grid, pixels, settle, some_view, turn
+from tests.explorer.pages import exported, grid, menu, pixels, settle, some_view, turn
 
 pytestmark = pytest.mark.browser
 
@@ -36,23 +33,6 @@ def test_places_of_a_few_rows_glide_along_a_chart(open_page, tmp_path):
     assert "the rows that change most" in tab.locator(".ranks figcaption").inner_text()
 
 
-def test_the_dial_turns_to_and_fro_until_it_is_stopped(open_page, tmp_path):
-    tab = open_page(exported(grid(), tmp_path), clock=True)
-    tab.get_by_role("button", name="loop").click()
-    tab.get_by_label("Speed").select_option("4")
-    tab.clock.pause_at(tab.evaluate("Date.now() / 1000 + 1"))
-    tab.get_by_role("button", name="Turn the dial").click()
-    at = "Number(document.querySelector('input.turn').value)"
-    for seconds, there in ((0.97, True), (1.0, False), (1.0, True)):  # a second one way: it came back, and goes on
-        tab.clock.run_for(round(1000 * seconds))
-        assert (tab.evaluate(at) > 0.9) is there
-    tab.get_by_role("button", name="Stop").click()
-    tab.clock.run_for(100)  # the last frame
-    stopped = tab.evaluate(at)
-    tab.clock.run_for(200)  # it would move with every frame
-    assert tab.evaluate(at) == stopped
-
-
 def test_groups_have_names_on_the_map_until_the_reader_comes_near(open_page, tmp_path):
     points = np.repeat([[-1.0, 0.0], [1.0, 0.0]], 30, axis=0) + np.random.default_rng(0).normal(0, 0.05, (60, 2))
     table = pa.table({"side": ["left"] * 30 + ["right"] * 30, "mixed": ["a", "b"] * 30})
@@ -74,8 +54,7 @@ def test_groups_have_names_on_the_map_until_the_reader_comes_near(open_page, tmp
         tab.get_by_role("button", name="Zoom in").click()  # to more than twice
         settle(tab)
     tab.evaluate("said.length = 0")
-    tab.get_by_role("button", name="Light or dark").click()  # all is drawn anew
-    settle(tab)
+    menu(tab, "Light or dark")  # all is drawn anew
     assert tab.evaluate("said") == []
     tab.get_by_role("button", name="Show the whole map").click()
     tab.wait_for_function("() => said.includes('left')")
@@ -85,17 +64,19 @@ def test_groups_have_names_on_the_map_until_the_reader_comes_near(open_page, tmp
     assert tab.evaluate("said") == []
 
 
-def test_a_selection_with_a_name_comes_back(open_page, tmp_path):
+def test_a_view_with_a_name_comes_back_with_its_selection(open_page, tmp_path):
     tab = open_page(exported(grid(), tmp_path) + "#rows=2-3")
-    tab.get_by_label("Name of this selection").fill("right side")
+    tab.locator("summary", has_text="Saved").click()
+    tab.get_by_label("Name of this view").fill("right side")
     tab.keyboard.press("Enter")
+    tab.keyboard.press("Escape")
     tab.get_by_role("button", name="clear").click()
     settle(tab)
     tab.reload()
     tab.wait_for_selector("[data-ready]")
-    tab.get_by_role("button", name="right side", exact=True).click()
+    menu(tab, "right side", "Saved")
     tab.locator(".selection", has_text="4 rows").wait_for()
-    tab.get_by_role("button", name="Forget right side").click()
+    menu(tab, "Forget right side", "Saved")
     assert tab.get_by_role("button", name="right side", exact=True).count() == 0
 
 
@@ -103,20 +84,10 @@ def test_the_view_is_saved_as_a_picture_with_its_legend(open_page, tmp_path):
     tab = open_page(exported(grid(), tmp_path))
     seen = pixels(tab, tmp_path)
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="Save a picture").click()
+        menu(tab, "Save a picture")
     with Image.open(download.value.path()) as picture:
         saved = np.asarray(picture.convert("RGB")).astype(int)
     height, width, _ = seen.shape
     assert saved.shape == (height + 34 + 40, width, 3)
     assert np.abs(saved[34 : 34 + height] - seen).max() <= 3
     assert (np.ptp(saved[34 + height :], axis=2) > 60).sum() > 100  # the legend's colours
-    with tab.expect_download() as download:
-        tab.get_by_role("button", name="Save a picture").click(modifiers=["Shift"])
-    text = download.value.path().read_text()
-    assert "Grid: 9 rows, t = 0.00" in text
-    assert "odd, ≤" in text
-    import base64
-
-    inner = base64.b64decode(re.search(r'href="data:image/png;base64,([^"]+)"', text).group(1))
-    with Image.open(io.BytesIO(inner)) as picture:
-        assert picture.size == (width, height)

@@ -7,7 +7,7 @@ from centrality.apps.explorer import server
 from centrality.apps.explorer.content import items_of
 from centrality.apps.explorer.view import View
 from centrality.network.calibration import LINEAR, blend
-from tests.explorer.pages import close, exported, grid, later, on_page, pixels, serving, settle, told, turn
+from tests.explorer.pages import close, exported, grid, later, menu, on_page, pixels, serving, settle, told, turn
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def test_a_screen_reader_finds_names_for_everything(open_page, cloud_page):
     assert tab.evaluate(nameless) == []
     order = """() => [...document.querySelectorAll('.bar, canvas.points, .turn, .histogram, .ranking')]
       .map((e) => e.className)"""
-    assert tab.evaluate(order) == ["bar", "points", "turn", "histogram", "ranking"]
+    assert tab.evaluate(order) == ["bar", "histogram", "ranking", "points", "turn"]
     card = tab.locator("ol.cards button").first
     assert card.text_content().startswith("row ")
 
@@ -62,8 +62,7 @@ def test_light_and_dark_follow_the_system_until_chosen(open_page, cloud_page, tm
         grounds[scheme] = pixels(tab, tmp_path)[2, 2]
     assert grounds["light"].min() > 240
     assert grounds["dark"].max() < 40
-    tab.get_by_role("button", name="Light or dark").click()
-    settle(tab)
+    menu(tab, "Light or dark")
     assert close(pixels(tab, tmp_path)[2, 2], grounds["light"], by=2)
 
 

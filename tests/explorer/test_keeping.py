@@ -11,7 +11,7 @@ import pytest
 
 from centrality.apps.explorer import marks
 from centrality.apps.explorer.content import LazyKeys, columns_of, row_keys
-from tests.explorer.pages import exported, later, serving, settle, some_view
+from tests.explorer.pages import exported, later, menu, serving, settle, some_view
 
 pytestmark = pytest.mark.browser
 
@@ -61,6 +61,7 @@ def say(tab, row, key):
 
 def note(tab, text):
     field = tab.get_by_label("A note on this row")
+    tab.locator(".more-to-say").evaluate("(more) => { more.open = true; }")
     field.fill(text)
     field.blur()
 
@@ -176,7 +177,7 @@ def test_marks_find_their_rows_in_another_order_and_stay_when_rows_are_missing(r
     turned = run(path, shown=view(np.delete(np.arange(N)[::-1], N - 1 - 6)))  # back to front, and without row 6
     other = reviewing(open_page, turned.server.url)
     other.get_by_text("1 outlier, 0 fine, 0 later").wait_for()
-    other.get_by_text("1 mark of rows that are not here, kept as well").wait_for()
+    other.get_by_text("1 mark of rows that are not here, kept as well").wait_for(state="attached")
     other.evaluate("location.hash = 'panel=review&row=33'")  # 39 - 5, and one less
     other.locator(".facts", has_text="Row 33 ").wait_for()
     assert "name 5" in other.locator(".cells-beside").inner_text()
@@ -198,7 +199,7 @@ def test_tabs_of_an_exported_page_share_their_marks_and_these_have_keys(browser,
     tab.get_by_text("1 outlier, 1 fine, 0 later").wait_for()
     other.get_by_text("1 outlier, 1 fine, 0 later").wait_for()
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="Marks as CSV").click()
+        menu(tab, "Marks as CSV", "Saved")
     download.value.save_as(tmp_path / "marks.csv")
     keys = row_keys(TABLE)
     assert {mark["key"]: mark["mark"] for mark in marks.read(tmp_path / "marks.csv")} == {
@@ -212,7 +213,7 @@ def test_a_browser_that_keeps_nothing_is_said_loudly(open_page, tmp_path):
     address = exported(view(), tmp_path)
     tab = open_page(address, ready=False)
     tab.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")
-    tab.goto(f"{address}#panel=review")
+    tab.goto(f"{address}#panel=review&row=0")
     tab.reload()
     tab.locator(".facts").wait_for()
     tab.keyboard.press("o")

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.explorer.pages import settle
+from tests.explorer.pages import exported, faulty, settle
 
 pytestmark = pytest.mark.browser
 
@@ -50,18 +50,24 @@ def test_a_whole_review_by_keyboard_alone(keys, tmp_path):
     assert "row 1, 0 of 100 done" in keys.text(".review h2")
     keys.press("o")
     assert "row 2, 1 of 100 done: 1 outlier" in keys.text(".review h2")
+    keys.go_to(".more-to-say summary")
+    keys.press("Enter")
     keys.go_to(".review input[placeholder='A note']")
     keys.tab.keyboard.type("mind the gap")
     keys.press("Tab", "f")
     assert "row 3, 2 of 100 done: 1 outlier, 1 fine" in keys.text(".review h2")
     keys.press("u")
     assert "row 2, 1 of 100 done: 1 outlier, 0 fine" in keys.text(".review h2")
-    keys.go_to(".review button:has(svg):not(:disabled):last-of-type")
+    keys.go_to(".saved summary", back=True)
+    keys.press("Enter")
     while "CSV" not in keys.tab.evaluate("document.activeElement.textContent"):
         keys.press("Tab")
     with keys.saved(tmp_path / "marks.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert sorted((row["mark"], row["note"]) for row in rows) == [("", "mind the gap"), ("outlier", "")]
+
+    keys.press("Escape")
+    keys.go_to("canvas.points")
 
     # The dial.
     keys.press("t", "End")
@@ -70,7 +76,7 @@ def test_a_whole_review_by_keyboard_alone(keys, tmp_path):
     # The search.
     keys.press("/")
     keys.tab.keyboard.type("kind:barn")
-    keys.tab.locator(".histogram .said", has_text="200 of 400").wait_for(state="attached")
+    keys.tab.locator(".bar .rows", has_text="200 of 400").wait_for()
 
     # The table: sorted by width from the largest on, and its first row selected.
     keys.go_to(".bar .buttons button")
@@ -99,18 +105,27 @@ def test_a_whole_review_by_keyboard_alone(keys, tmp_path):
     keys.press("PageUp", "PageUp")
     keys.tab.wait_for_function("() => decodeURIComponent(location.hash).includes('ranges={')")
 
-    # What if.
-    keys.press("w")
-    keys.tab.locator(".outcome b").wait_for()
-    before = keys.text(".outcome b")
-    keys.go_to(".what-if .way input")
-    keys.press("End")
-    keys.tab.wait_for_function("(b) => document.querySelector('.outcome b').textContent !== b", arg=before)
-    assert float(keys.text(".outcome b")) > float(before)
-
-    # Two maps, and a picture to take along.
-    keys.go_to(".tools button[aria-label^='A second map']", back=True)
+    # A picture to take along.
+    keys.go_to(".more-acts summary", back=True)
     keys.press("Enter")
-    assert keys.tab.locator("canvas.points").count() == 2
-    keys.go_to("button[aria-label^='Save a picture']", back=True)
+    while "picture" not in keys.tab.evaluate("document.activeElement.textContent"):
+        keys.press("Tab")
     assert keys.saved(tmp_path / "map.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_findings_by_keyboard_alone(open_page, tmp_path):
+    keys = Keys(open_page(exported(faulty(), tmp_path), panel=""))
+    keys.go_to(".finding")
+    assert keys.text(".island") == "3 rows: gain is exactly 99999"  # lit up when the focus comes
+    keys.press("Enter")
+    assert "row 103" in keys.text(".inside")
+    keys.press("o")
+    assert "3 rows: outlier" in keys.text(".flash")
+    keys.go_to(".findings .start")
+    keys.press("Enter")
+    assert "3 of 4 done: 3 outlier" in keys.text(".review h2")
+    assert "name is empty" in keys.text(".cause")  # the first example without a verdict
+    keys.press("d")
+    keys.go_to("[aria-label='Group A']", back=True)
+    keys.press("ArrowDown")
+    assert "A 1 row" in keys.text(".comparison .group").replace("\n", " ")

@@ -26,11 +26,11 @@ NO_TABLE = pa.table({})
 
 @pytest.mark.skipif(find_spec("umap") is None, reason="There is no UMAP: pip install umap-learn.")
 def test_who_would_wait_for_umap_gets_pca_and_the_better_map_later(vectors):
-    soon = laid_out(vectors, NO_TABLE, "auto", 0, soon=True)
+    soon = laid_out(vectors, NO_TABLE, "auto", 0, defer_umap=True)
     assert soon.axes == ("PCA 1", "PCA 2")
-    assert soon.later is not None
-    at_once = laid_out(vectors, NO_TABLE, "pca", 0, soon=True)
-    assert at_once.later is None
+    assert soon.better_layout is not None
+    at_once = laid_out(vectors, NO_TABLE, "pca", 0, defer_umap=True)
+    assert at_once.better_layout is None
     assert (at_once.points == soon.points).all()
 
 
@@ -38,9 +38,9 @@ def test_a_kept_map_is_taken_for_the_same_rows_and_the_same_seed_only(vectors, t
     path, points = tmp_path / "rows.map.npz", np.arange(120.0).reshape(60, 2)
     keep(path, vectors, 0, points)
     for soon in (True, False):
-        found = laid_out(vectors, NO_TABLE, "umap", 0, soon=soon, kept=path)
+        found = laid_out(vectors, NO_TABLE, "umap", 0, defer_umap=soon, kept=path)
         assert (found.points == points).all()
-        assert (found.axes, found.later) == (("UMAP 1", "UMAP 2"), None)
+        assert (found.axes, found.better_layout) == (("UMAP 1", "UMAP 2"), None)
     assert kept_points(path, vectors + 1, 0) is None
     assert kept_points(path, vectors, 1) is None
     assert kept_points(tmp_path / "none.npz", vectors, 0) is None
@@ -76,7 +76,7 @@ def test_a_map_of_ones_own_has_two_numbers_for_each_row(vectors):
 def test_the_page_is_told_how_far_the_better_map_is_and_then_gets_it(vectors, monkeypatch):
     monkeypatch.setattr(UmapJob, "start", lambda later: None)
     later = UmapJob(vectors[:50], 0, None)
-    server = Explorer(some_view(later=later), port=0)
+    server = Explorer(some_view(better_layout=later), port=0)
     try:
         later.share = 0.4
         assert json.loads(server.answer("/map")[2]) == {"share": 0.4, "trouble": ""}

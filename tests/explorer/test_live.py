@@ -5,8 +5,10 @@ import http.client
 import io
 import json
 import re
+import shutil
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,15 +16,17 @@ import pytest
 from PIL import Image
 from pyarrow.csv import write_csv
 
-from centrality import FUSE, Chain
+from centrality import FUSE, Chain, tables
 from centrality._internal.checks import InputError
 from centrality.apps.cli import main
-from centrality.apps.explorer.content import FULL_SIDE, items_of
+from centrality.apps.explorer.content import FULL_SIDE, items_of, row_keys, with_folders
+from centrality.apps.explorer.marks import MarksFile, read
 from centrality.apps.explorer.payload import pack, readable_picture
-from centrality.apps.explorer.questions import way, what_if, whole_texts, words
+from centrality.apps.explorer.questions import answered, typical_with, whole_texts, words
 from centrality.apps.explorer.server import Explorer
 from centrality.apps.explorer.view import view_of
-from centrality.representations import Table
+from centrality.findings import check
+from centrality.representations import Images, Table
 from centrality.representations.base import Representation
 from tests.conftest import quick
 from tests.explorer.pages import grid, stored_units, unpacked
@@ -44,10 +48,13 @@ class Counted(Representation):
 
     def transform(self, X):
         kinds = ("cat", "dog", "sun", "gun")
-        return np.array([[text.split().count(word) for word in kinds] for text in X], dtype=np.float32)
+        return np.array([[str(text).split().count(word) for word in kinds] for text in X], dtype=np.float32)
 
     def shown(self, X):
         return X
+
+    def describe(self):
+        return {"text": "counted words"}
 
 
 @pytest.fixture(scope="module")
@@ -59,89 +66,82 @@ def texts():
     return Chain(Counted(), FUSE(random_state=0, max_steps=150)).fit(rows), rows
 
 
-def heads(view, answer):
-    """The scores of the units in an answer."""
-    return view.mixing.squeeze(np.array(answer["units"]))
-
-
-def test_a_row_with_other_values_scores_as_the_model_scores_such_a_row(mixed, view):
+def test_the_fewest_guilty_cells_that_make_a_row_typical_are_found_by_the_model(mixed, view):
     model, table = mixed
-    found = what_if(view, 7, {"width": 0.3})
-    X = np.array([[*(table[name][7].as_py() for name in ("length",)), 0.3, table["height"][7].as_py()]])
-    row = pa.table(dict(zip(("length", "width", "height"), X.T, strict=True)))
-    assert found["units"] == pytest.approx(model.fitted_.units(X)[0], abs=1e-6)
-    assert heads(view, found) == pytest.approx(model.heads(row)[0], abs=1e-6)
-    assert what_if(view, 7, {})["units"] == pytest.approx(view.units[7], abs=1e-6)
-    assert heads(view, found)[0] > view.heads[7, 0] + 0.1  # its width was what made it odd
-    expected = dict(zip(("length", "width", "height"), model.fitted_.contributions(X)[0].T.tolist(), strict=True))
-    assert {r["name"]: [r["global"], r["local"]] for r in found["reasons"]} == expected
-    for k, head in enumerate(("global", "local")):  # they add up to what lies between the row and its typical point
-        change = found["units"][k] - found["typical"][k]
-        assert sum(dict(reason)[head] for reason in found["reasons"]) == pytest.approx(change, rel=0.01)
+    found = typical_with(view, 7, 0.5)
+    assert found["columns"] == ["width"]  # its width was what made it odd
+    row = table.slice(7, 1).select(["length", "width", "height"])
+    changed = row.set_column(1, "width", table["width"].slice(found["like"], 1))
+    assert found["units"] == pytest.approx(model.fitted_.units(np.column_stack(list(changed.to_pydict().values())))[0])
+    scores = view.centrality(0.5)
+    assert model.centrality(changed, 0.5)[0] >= np.quantile(scores, 0.25) > scores[7]
 
 
-def test_columns_that_the_model_does_not_read_are_not_offered(view):
+def test_of_a_typical_row_nothing_need_be_changed(view):
+    row = int(np.argmax(view.centrality(0.5)))
+    assert typical_with(view, row, 0.5)["columns"] == []
+
+
+def test_columns_that_the_model_does_not_read_are_not_changed(view):
     assert view.live.columns == ("length", "width", "height")
     header, _ = unpacked(pack(view, pictures=False, reasons=False))
-    assert (header["what_if"], header["way"], header["words"]) == (["length", "width", "height"], True, False)
+    assert (header["typical_with"], header["words"], header["findings"]) == (True, [], "ask")
     exported, _ = unpacked(pack(view, pictures=True, reasons=True))
-    assert not {"what_if", "way", "words", "whole"} & set(exported)  # nobody would answer
-
-
-@pytest.mark.parametrize(
-    "changes", [{"name": "x"}, {"width": float("inf")}, {"width": [1]}, {"width": None}, [1], "x", None]
-)
-def test_what_cannot_be_a_value_is_refused_in_words(view, changes):
-    with pytest.raises(InputError):
-        what_if(view, 7, changes)
-
-
-def test_the_way_ends_at_values_that_are_more_typical(view):
-    steps = way(view, 7, 0.5)
-    assert (len(steps), steps[0]) == (21, {})
-    widths = [step["width"] for step in steps[1:]]
-    assert abs(widths[-1]) < 10 < abs(widths[0]) + 25
-    first, last = (heads(view, what_if(view, 7, step)) for step in (steps[0], steps[-1]))
-    assert sum(last) > sum(first) + 0.2
+    assert not {"typical_with", "words", "whole"} & set(exported)  # nobody would answer
 
 
 def test_values_of_a_table_keep_their_kind():
     rng = np.random.default_rng(0)
-    table = pa.table({
-        "size": rng.integers(0, 9, 200), "kind": rng.choice(["a", "b", "c"], 200), "on": rng.random(200) < 0.5,
-        "day": pa.array(np.datetime64("2020-01-01", "D") + np.arange(200)),
-    })  # fmt: skip
+    size, kind = rng.normal(size=200), rng.choice(["a", "b"], 200)
+    size[3], kind[3] = 40.0, "zzz"
+    day = pa.array(np.datetime64("2020-01-01", "D") + np.arange(200))
+    table = pa.table({"size": size, "kind": kind, "on": rng.random(200) < 0.5, "day": day})
     model = Chain(Table(), FUSE(random_state=0, max_steps=60)).fit(table)
     view = view_of(model, table, on="pca")
+    found = typical_with(view, 3, 0.5)
     assert set(view.live.columns) == set(table.column_names)
-    changes = {"size": 2.5, "kind": "b", "on": "True", "day": 1.6e12}
-    day = pa.array([1_600_000_000_000], pa.timestamp("ms")).cast(pa.date32(), safe=False)
-    row = pa.table({"size": [2.5], "kind": ["b"], "on": [True], "day": day})
-    assert heads(view, what_if(view, 3, changes)) == pytest.approx(model.heads(row)[0], abs=1e-6)
-    assert way(view, 3, 0.5)[0] == {}
+    changed = table.slice(3, 1)
+    for name in found["columns"]:
+        changed = changed.set_column(table.column_names.index(name), name, table[name].slice(found["like"], 1))
+    assert view.mixing.squeeze(np.array(found["units"])) == pytest.approx(model.heads(changed)[0], abs=1e-6)
 
 
-def test_rows_of_plain_numbers_and_texts_can_be_changed_and_pictures_cannot(texts):
-    X = np.random.default_rng(0).normal(size=(100, 3))
-    model = quick(max_steps=50).fit(X)
-    view = view_of(model, X, on="pca")
-    assert heads(view, what_if(view, 4, {"x1": 2.0})) == pytest.approx(
-        model.heads([[X[4, 0], 2.0, X[4, 2]]])[0], abs=1e-6
-    )
-    pictures = view_of(model, X, on="pca", columns={"digit": list("0123456789" * 10)})
-    assert pictures.live is None  # what is shown is not what the model reads
+def test_of_pictures_and_texts_no_cells_are_told(texts):
     chain, rows = texts
-    view = view_of(chain, rows, on="pca")
-    assert heads(view, what_if(view, 5, {"item": "cat dog sun"})) == pytest.approx(
-        chain.heads(["cat dog sun"])[0], abs=1e-6
-    )
-    assert what_if(view, 5, {"item": "cat"})["reasons"] == []  # the numbers of a text have no names
+    with pytest.raises(InputError, match="which cells"):
+        typical_with(view_of(chain, rows, on="pca"), 5, 0.5)
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    pictures = view_of(quick(max_steps=50).fit(X), X, on="pca", columns={"digit": list("0123456789" * 10)})
+    assert pictures.live is None  # what is shown is not what the model reads
+
+
+class Undescribed(Counted):
+    """A representation of the user's own that breaks where rows are checked."""
+
+    def describe(self):
+        raise RuntimeError("no words")
+
+
+def test_a_check_that_breaks_does_not_cost_the_reader_the_page(texts, caplog):
+    _, rows = texts
+    view = view_of(Chain(Undescribed(), FUSE(random_state=0, max_steps=20)).fit(rows), rows, on="pca")
+    header, _ = unpacked(pack(view, pictures=True, reasons=True))
+    assert header["findings"]["verdict"].startswith("These rows were not checked")
+    assert "no words" in caplog.text
+
+
+def test_findings_are_pythons_to_the_digit_wherever_they_are_asked_for(mixed, view):
+    model, table = mixed
+    wanted = json.loads(json.dumps(check(table, model=model).as_dict()))
+    assert json.loads(json.dumps(answered(view, {"ask": "findings"}))) == wanted
+    header, _ = unpacked(pack(view, pictures=True, reasons=True))
+    assert header["findings"] == wanted
 
 
 def test_the_words_without_which_a_text_would_be_more_typical_are_guilty(texts):
     chain, rows = texts
     view = view_of(chain, rows, on="pca")
-    answer = words(view, 5)
+    answer = words(view, 5, "item")
     found = answer["words"]
     assert list(answer["typical"]) in chain.fitted_.units(chain.fitted_.typical).tolist()
     whole, without = (
@@ -151,8 +151,25 @@ def test_the_words_without_which_a_text_would_be_more_typical_are_guilty(texts):
     assert "".join(word["text"] for word in found) == rows[5]
     guilty = [word["text"].strip() for word in found if word["global"] + word["local"] < 0]
     assert guilty.count("gun") == 4
-    assert words(grid(), 5)["words"] == []  # these rows are no texts
+    assert words(grid(), 5, "item")["words"] == []  # these rows are no texts
     assert unpacked(pack(view, pictures=False, reasons=False))[0]["words"]
+
+
+def test_words_of_a_text_beside_other_columns_are_judged_as_well():
+    rng = np.random.default_rng(0)
+    said = [" ".join(rng.choice(["sea", "ship", "sail", "shore"], 5)) for _ in range(120)]
+    said[7] = "sea ship &lt;b&gt; sail"
+    table = pa.table({"size": rng.normal(size=120), "said": [f"{text} {k}" for k, text in enumerate(said)]})
+    model = Chain(Table(), quick(max_steps=60)).fit(table)
+    view = view_of(model, table, on="pca")
+    assert unpacked(pack(view, pictures=False, reasons=False))[0]["words"] == ["said"]
+    answer = words(view, 7, "said")["words"]
+    assert min(answer, key=lambda word: word["global"] + word["local"])["text"] == "&lt;b&gt; "
+    without = table.slice(7, 1).set_column(1, "said", pa.array(["sea ship sail 7"]))
+    fall = model.fitted_.units(model.representation_.transform(table.slice(7, 1))) - model.fitted_.units(
+        model.representation_.transform(without)
+    )
+    assert [answer[2]["global"], answer[2]["local"]] == pytest.approx(fall[0], abs=1e-6)
 
 
 def test_texts_and_pictures_come_in_full_when_asked_for(texts):
@@ -202,19 +219,15 @@ def ask(view):
 
 
 def test_the_server_considers_what_the_page_sends(ask, view):
-    status, body = ask('{"ask": "what-if", "row": 7, "given": {"width": 0.3}}')
-    assert (status, json.loads(body)) == (200, json.loads(json.dumps(what_if(view, 7, {"width": 0.3}))))
-    assert len(json.loads(ask('{"ask": "way", "row": 7, "given": 0.5}')[1])) == 21
+    status, body = ask('{"ask": "typical", "row": 7, "given": 0.5}')
+    assert (status, json.loads(body)) == (200, json.loads(json.dumps(typical_with(view, 7, 0.5))))
+    assert json.loads(ask('{"ask": "findings"}')[1]) == view.jobs.findings()
     assert json.loads(ask('{"ask": "texts", "row": 7}')[1]) == {"name": "row 7"}
     assert json.loads(ask('{"ask": "words", "row": 7}')[1])["words"] == []
 
 
 def test_the_server_refuses_what_it_cannot_consider(ask):
-    assert ask('{"ask": "what-if", "row": 7, "given": {"name": 3}}') == (
-        422,
-        b"'name' is no column that the model reads and the page shows.",
-    )
-    assert ask('{"ask": "way", "row": 7, "given": 7}')[0] == 422
+    assert ask('{"ask": "typical", "row": 7, "given": 7}')[0] == 422
     for nonsense in ("{", "[" * 100_000, '"why"', '{"ask": ["why"]}', '{"ask": "who", "row": 7}'):
         assert ask(nonsense)[0] == 422
     for row in ("300", "-1", "1.5", "true", '"7"', "null", "9" * 5000):
@@ -239,3 +252,37 @@ def test_the_command_puts_another_model_beside(mixed, tmp_path, capsys):
     assert unpacked(base64.b64decode(data))[0]["against"]["name"] == "second"
     assert main([*command, files[2]]) == 2  # never over what is read
     assert "would be overwritten" in capsys.readouterr().err
+
+
+def test_marks_beside_the_data_are_found_by_row_keys_with_a_model_and_without(mixed, tmp_path):
+    model, table = mixed
+    write_csv(table, tmp_path / "t.csv")
+    model.save(tmp_path / "m.safetensors")
+    key = row_keys(tables.read(tmp_path / "t.csv"))[7]
+    MarksFile(tmp_path / "t.marks.csv").take({"key": key, "row": 0, "mark": "outlier"})
+    data, saved, page = (str(tmp_path / name) for name in ("t.csv", "m.safetensors", "page.html"))
+    for command in ([saved, data], [data, "--save", str(tmp_path / "fresh.safetensors")]):
+        assert main(["explore", *command, "--map", "pca", "--export", page]) == 0
+        text = Path(page).read_text()
+        header, parts = unpacked(base64.b64decode(re.search(r'id="centrality-data">([^<]+)', text).group(1)))
+        ends, keys = (parts["get"](header["keys"][part]) for part in ("ends", "text"))
+        assert bytes(keys[ends[6] : ends[7]]).decode() == key
+        assert [mark["key"] for mark in read(page)] == [key]
+
+
+def test_the_folder_that_a_picture_lies_in_is_a_column(tmp_path):
+    for folder in ("bird", "cat"):
+        (tmp_path / folder).mkdir()
+        for k in range(12):
+            grey = np.random.default_rng(k).integers(0, 255, (6, 6)).astype(np.uint8)
+            Image.fromarray(grey).save(tmp_path / folder / f"{k}.png")
+    table = tables.read(tmp_path)
+    model = Chain(Images("gradients"), quick(max_steps=20)).fit(table["path"].to_pylist())
+    view = view_of(model, table, on="pca")
+    (column,) = (one for one in view.columns if one.name == "folder")
+    assert column.levels == ("bird", "cat")
+    assert np.bincount(column.values).tolist() == [0, 12, 12]
+    assert with_folders(table.slice(0, 5), "path").column_names == ["path"]  # all in one: it says nothing
+    shutil.copytree(tmp_path, tmp_path.with_name("moved"))
+    moved = view_of(model, tables.read(tmp_path.with_name("moved")), on="pca")
+    assert list(moved.keys) == list(view.keys)  # marks find their pictures again

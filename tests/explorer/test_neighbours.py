@@ -77,8 +77,8 @@ def test_guilty_features_are_those_that_take_most_from_the_odd_rows():
     view = view_of(model, X, on="pca")
     odd = np.argsort(view.centrality(view.t))[:50]
     taken = model.explain(X[odd]).clip(max=0).mean(0)
-    assert view.guilty[0] == "x1"
-    assert view.guilty == tuple(f"x{k}" for k in np.argsort(taken) if taken[k] < 0)
+    assert view.main_features[0] == "x1"
+    assert view.main_features == tuple(f"x{k}" for k in np.argsort(taken) if taken[k] < 0)
 
 
 def test_the_first_features_at_every_t_are_told_for_every_row():

@@ -58,7 +58,7 @@ window.end = show(model);
 class Changeable:
     """Says that the column size may be changed."""
 
-    columns, has_way, has_words = ("size",), False, False
+    columns, texts = ("size",), ()
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_what_python_sets_is_shown_and_not_sent_back(notebook):
     tab.evaluate("model.set('t', 0.75)")
     tab.wait_for_function("() => document.querySelector('input.turn').value === '0.75'")
     tab.evaluate("model.set('query', '#103')")
-    tab.wait_for_function("() => document.querySelector('.histogram .said').textContent.startsWith('1 of 9 rows')")
+    tab.wait_for_function("() => document.querySelector('.bar .rows').textContent.startsWith('1 of 9 rows')")
     tab.evaluate("model.set('selection', new DataView(Uint32Array.of(101, 108).buffer))")
     tab.locator(".selection", has_text="2 rows").wait_for()
     tab.evaluate("model.set('marks', {108: 'fine'})")
@@ -162,19 +162,6 @@ def test_many_widgets_live_side_by_side_and_twenty_come_and_go(notebook):
     lost = "() => [...document.querySelectorAll('canvas.points')].map((c) => c.getContext('webgl2').isContextLost())"
     assert tab.evaluate(lost) == [False, False]  # the first ones still have their graphics card
     assert tab.locator("#cells .centrality").count() == 2
-
-
-def test_values_to_try_are_sent_to_python_and_what_is_wrong_with_them_is_said(notebook):
-    tab = notebook
-    tab.keyboard.press("Tab")
-    tab.locator(".cards button").first.click()
-    tab.get_by_role("tab", name="What if").click()
-    tab.get_by_label("size", exact=True).fill("0.5")
-    tab.wait_for_function("() => document.querySelector('.outcome b')?.textContent === '0.500'")  # at t = 0, the global
-    asked = tab.evaluate("model.asked.filter((q) => q.ask === 'what-if').at(-1)")
-    assert (asked["row"], asked["given"]) == (0, {"size": 0.5})
-    tab.get_by_label("size", exact=True).fill("")
-    tab.locator(".outcome", has_text="size must be a number").wait_for()
 
 
 def test_pictures_in_full_are_asked_of_python(notebook):

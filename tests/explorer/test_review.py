@@ -11,7 +11,7 @@ from centrality._internal.checks import InputError
 from centrality.apps.explorer import marks
 from centrality.apps.explorer.content import columns_of, items_of
 from centrality.network.calibration import LINEAR, blend
-from tests.explorer.pages import exported, serving, settle, some_view, telling, turn
+from tests.explorer.pages import exported, menu, serving, settle, some_view, telling, turn
 
 pytestmark = pytest.mark.browser
 
@@ -73,6 +73,7 @@ def test_twenty_rows_are_reviewed_by_keyboard_undone_and_saved(open_page, addres
     press(tab, "u")  # the row for later comes back without a verdict
     assert "Row 5002" in tab.locator(".facts").inner_text()
     assert done(tab).startswith("row 3, 2 of 20 done: 1 outlier, 1 fine, 0 later")
+    tab.get_by_text("Tag, note").click()
     tab.get_by_label("A note on this row").fill('odd, "very"')
     press(tab, ["Tab"])
     tab.locator(".review .verdict.outlier").focus()
@@ -82,7 +83,7 @@ def test_twenty_rows_are_reviewed_by_keyboard_undone_and_saved(open_page, addres
     assert done(tab) == "row 3, 20 of 20 done: 18 outlier, 2 fine, 0 later"
     assert "all rows are reviewed" in tab.locator("[aria-live]").first.inner_text()
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="Marks as CSV").click()
+        menu(tab, "Marks as CSV", "Saved")
     download.value.save_as(tmp_path / "marks.csv")
     with (tmp_path / "marks.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -141,8 +142,10 @@ def test_the_queue_is_what_the_threshold_and_the_filter_leave_in_the_order_of_t(
     tab.get_by_role("tab", name="Review").click()
     assert "0 of 100 done" in done(tab)  # without a threshold, the first hundred
     tab.locator("input[type=search]").fill("group:red")
-    tab.locator(".histogram .said", has_text="667 of 2,000 rows").wait_for(state="attached")
+    tab.locator(".bar .rows", has_text="667 of 2,000 rows").wait_for()
+    tab.get_by_role("tab", name="Ranking").click()
     tab.get_by_label("Threshold", exact=True).select_option("fdr")
+    tab.get_by_role("tab", name="Review").click()
     tab.wait_for_function("() => !document.querySelector('.review .said').textContent.includes('of 100')")
     turn(tab, 1)
     tab.locator("canvas.points").focus()
@@ -186,6 +189,7 @@ def test_the_server_keeps_marks_in_a_file_and_gives_them_back(open_page, reviewe
         press(tab, "o")
         tab.locator(".facts", has_text="Row 5002 ").wait_for()  # the one between has its verdict
         tab.wait_for_function("() => fetch('marks').then((a) => a.json()).then((all) => all.marks.length === 3)")
+        tab.locator("summary", has_text="Saved").click()
         tab.get_by_text("kept in model.rows.marks.csv; 1 mark of rows that are not here, kept as well").wait_for()
         tab.locator(".cells-beside", has_text="row 5300").wait_for()  # asked of the server
         assert [(one["row"], one["mark"], one["note"]) for one in marks.read(path)] == [

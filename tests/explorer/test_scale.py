@@ -10,7 +10,7 @@ import pytest
 from centrality.apps.explorer import marks, server
 from centrality.apps.explorer.content import columns_of
 from centrality.apps.explorer.marks import MarksFile
-from tests.explorer.pages import exported, later, search, settle, some_view
+from tests.explorer.pages import exported, later, menu, search, settle, some_view
 
 pytestmark = pytest.mark.browser
 N = 1200
@@ -31,7 +31,7 @@ def told(tab) -> list[dict]:
     """What is marked, as the file says it."""
     with tab.expect_download() as download:
         tab.evaluate("location.hash = 'panel=review&row=0'")
-        tab.get_by_role("button", name="Marks as CSV").click()
+        menu(tab, "Marks as CSV", "Saved")
     return list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
 
 
@@ -50,7 +50,7 @@ def test_a_lasso_of_922_rows_is_marked_by_one_key_and_taken_back_by_one_click(ta
     assert found(tab, "missing:mark") == "278"
     bulk.get_by_role("button", name="undo").click()
     settle(tab)
-    assert tab.locator(".histogram .said").inner_text().startswith("1,200 rows")  # the filter follows what is said
+    assert tab.locator(".bar .rows").inner_text().startswith("1,200 rows")  # the filter follows what is said
 
 
 def test_enter_ends_a_search_so_that_the_next_key_marks_what_it_found(open_page, view, tmp_path):
@@ -78,12 +78,13 @@ def test_what_a_filter_leaves_is_tagged_and_rows_are_coloured_and_sorted_by_it(o
     tab.get_by_role("button", name="show all").click()
     tab.locator("table.rows").get_by_role("button", name="tags").click()
     settle(tab)
-    shown = tab.locator("table.rows tbody tr").evaluate_all("rows => rows.map((row) => row.cells[3].textContent)")
+    shown = tab.locator("table.rows tbody tr").evaluate_all("rows => rows.map((row) => row.cells[2].textContent)")
     assert set(shown) == {"typo"}
 
 
 def test_names_and_times_stand_in_the_file(tab):
     tab.evaluate("location.hash = 'panel=review&row=3'")
+    tab.locator("summary", has_text="Saved").click()
     tab.get_by_label("Your name, for the file of marks").fill("Ann")
     tab.get_by_label("Your name, for the file of marks").blur()
     tab.locator("canvas.points").focus()
@@ -100,7 +101,7 @@ def test_a_page_is_handed_over_with_its_marks_and_they_are_taken_back(open_page,
     settle(tab)
     tab.evaluate("location.hash = 'panel=review&row=0'")
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="Page with marks").click()
+        menu(tab, "Save as one file", "Saved")
     download.value.save_as(tmp_path / "with.html")
     assert len(marks.read(tmp_path / "with.html")) == 922
     colleague = browser.new_context().new_page()  # whose browser has seen none of it
@@ -134,7 +135,7 @@ def test_exported_marks_come_with_the_page(open_page, view, tmp_path):
 
 
 def test_a_view_is_kept_by_name_and_opened_again(tab):
-    tab.locator(".views summary").click()
+    tab.locator("summary", has_text="Saved").click()
     tab.get_by_label("Name of this view").fill("the first ones")
     tab.get_by_label("Name of this view").press("Enter")
     tab.evaluate("location.hash = 'panel=columns'")
@@ -142,22 +143,14 @@ def test_a_view_is_kept_by_name_and_opened_again(tab):
     assert tab.locator(".bulk").is_hidden()
     tab.reload()
     tab.wait_for_selector("[data-ready]")
-    tab.locator(".views summary").click()
-    tab.get_by_role("button", name="the first ones", exact=True).click()
+    menu(tab, "the first ones", "Saved")
     tab.locator(".bulk", has_text="922 selected rows").wait_for()
 
 
-def test_the_page_opens_at_the_review_with_three_steps_that_go_away(open_page, view, tmp_path):
+def test_a_page_without_findings_opens_at_the_review(open_page, view, tmp_path):
     tab = open_page(exported(view, tmp_path), panel="")
-    tab.get_by_role("button", name="Review the 100 oddest rows").wait_for()
-    assert tab.locator(".hint li").count() == 3
     tab.get_by_role("button", name="Review the 100 oddest rows").click()
     tab.locator(".facts").wait_for()
-    tab.keyboard.press("o")
-    tab.locator(".hint").wait_for(state="detached")
-    tab.reload()
-    tab.wait_for_selector("[data-ready]")
-    assert tab.locator(".hint").count() == 0
 
 
 DRAGGED = """async () => {

@@ -11,7 +11,7 @@ from PIL import Image
 from centrality._internal.checks import InputError
 from centrality.apps.explorer import marks
 from centrality.apps.explorer.content import items_of
-from centrality.apps.explorer.questions import what_if
+from centrality.apps.explorer.questions import typical_with
 from centrality.apps.explorer.widget import Widget
 from tests.explorer.pages import some_view
 
@@ -59,23 +59,17 @@ def test_a_picture_in_full_is_as_large_as_it_is():
     assert [Image.open(io.BytesIO(file)).width for file in sent] == [96, 300]
 
 
-def test_a_row_with_other_values_is_scored_and_what_is_wrong_is_said(mixed):
+def test_questions_are_answered_and_what_is_wrong_is_said(mixed):
     model, table = mixed
     widget, sent = model.explore(table, on="pca"), []
     widget.send = lambda content, buffers=None: sent.append(content)
-    questions = [
-        ("what-if", {"width": 0.3}),
-        ("what-if", {"name": "x"}),
-        ("way", 0.5),
-        ("texts", None),
-        ("words", None),
-    ]
+    questions = [("typical", 0.5), ("typical", 7), ("findings", None), ("texts", None), ("words", "name")]
     for number, (ask, given) in enumerate(questions):
         widget._handle_custom_msg({"question": number, "ask": ask, "row": 7, "given": given}, [])  # noqa: SLF001
     assert [one["question"] for one in sent] == [0, 1, 2, 3, 4]
-    assert sent[0]["answer"] == what_if(widget.view, 7, {"width": 0.3})
-    assert "no column that the model reads" in sent[1]["wrong"]
-    assert len(sent[2]["answer"]) == 21
+    assert sent[0]["answer"] == typical_with(widget.view, 7, 0.5)
+    assert "t must" in sent[1]["wrong"]
+    assert sent[2]["answer"]["verdict"]
     assert sent[3]["answer"] == {"name": "row 7"}
     assert sent[4]["answer"]["words"] == []
 

@@ -1,49 +1,29 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from centrality.fuse.batches import Batches, BatchSampler, batches_of_epoch
+from centrality.engine import engine
+from centrality.fuse.batches import Batches, BatchSampler
 from centrality.fuse.comparisons import compare
-from centrality.fuse.config import Plan, Task
-from centrality.fuse.data import TrainingData
+from centrality.fuse.paper import SCHEMES, Algorithm1
+from centrality.fuse.train import EngineTrainer, Losses
 from centrality.network.network import Layout, build
-from centrality.network.scaling import Scaling
+from tests.fuse.cases import config_of, data_of
 from tests.present import present
 
-PLAN = Plan(
-    noise_scales=(0.5, 1.0, 2.0),
-    scheme=1,
-    anchors=7,
-    resamples=1,
-    epochs=None,
-    max_steps=100,
-    batch_size=16,
-    learning_rate=1e-3,
-    weight_decay=0.0,
-    progress=False,
-)
 X = np.random.default_rng(0).normal(size=(60, 2))
 
 
-def task(
-    plan: Plan = PLAN, members: int = 1, metric: object = "euclidean", X: np.ndarray = X, max_values: int = 1 << 20
-) -> Task:
-    rng = np.random.default_rng(1)
-    rows = TrainingData(X, Scaling.fit(X, "none"), rng, max_values=max_values)
-    return Task(
-        network=build(Layout(width=2, hidden=(4,), potentials=3, members=members), np.random.default_rng(0)),
-        rows=rows,
-        comparison=compare(rows, metric, None),
-        plan=plan,
-        rng=rng,
-        seed=1,
-        device="cpu",
-    )
+def sampler_of(
+    members: int = 1, metric: object = "euclidean", X: np.ndarray = X, max_values: int = 1 << 20
+) -> BatchSampler:
+    scales = [0.5, 1.0, 2.0]
+    config = config_of(X, ensemble=members, anchors=7, batch_size=16, max_steps=100, noise_scale=scales)
+    data = data_of(X, max_values)
+    return BatchSampler(data, compare(data, metric, None), config, np.random.default_rng(1))
 
 
 def drawn(steps: int, **changes: object) -> Batches:
-    return BatchSampler(task(**changes)).draw(steps)
+    return sampler_of(**changes).draw(steps)
 
 
 def parts(batches: Batches) -> list[np.ndarray]:
@@ -52,14 +32,14 @@ def parts(batches: Batches) -> list[np.ndarray]:
 
 
 def test_a_batch_is_a_quarter_first_candidates_and_as_many_noised_rows_for_every_scale():
-    sampler = BatchSampler(task())
+    sampler = sampler_of()
     assert (sampler.candidates, sampler.comparisons_per_candidate) == (4, 4)
     assert sampler.noised == 18  # 16 is no multiple of three scales
     assert sampler.rows_per_step == 2 * 4 + 18
 
 
 def test_of_few_rows_there_are_few_candidates_with_as_few_opponents():
-    sampler = BatchSampler(task(X=X[:7]))
+    sampler = sampler_of(X=X[:7])
     assert (sampler.candidates, sampler.comparisons_per_candidate) == (2, 2)  # a third of the rows
 
 
@@ -104,12 +84,28 @@ def test_what_the_host_compares_is_compared_when_drawn_and_all_else_in_the_step(
     assert present(batches.preferences).shape == (3, 1, 4, 4)
 
 
+class RecordingTrainer(EngineTrainer):
+    """Keeps the batches that it learns from."""
+
+    batches: list[Batches]
+
+    def take_steps(self, batches: Batches, rates: np.ndarray) -> Losses:
+        self.batches = [*getattr(self, "batches", []), batches]
+        return super().take_steps(batches, rates)
+
+
 def test_an_epoch_is_one_pass_of_pairs_then_its_noise_passes():
-    plan = replace(PLAN, epochs=1, resamples=2, noise_scales=(0.5,))
-    batches = list(batches_of_epoch(task(plan=plan, members=2)))
-    compared, noised = batches[:2], batches[2:]  # 60 // 3 pairs by 16, then 60 rows by 16, twice
-    assert [batch.candidates for batch in batches] == [16, 4] + [0] * 8
-    assert [batch.noised for batch in batches] == [0, 0] + [16, 16, 16, 12] * 2
+    data, rng = data_of(X), np.random.default_rng(1)
+    network = build(Layout(width=2, hidden=(4,), members=2), np.random.default_rng(0))
+    comparison = compare(data, "euclidean", None)
+    trainer = RecordingTrainer(network, data, comparison, engine(), balance=1.0, weight_decay=0.0)
+    algorithm = Algorithm1(scheme=SCHEMES[1], T=1, R=2, m=7, b=16, eta=[0.5], rate=1e-3)
+    assert (
+        [taken for taken, *_ in algorithm.train(trainer, 60, comparison, rng, rng)] == [10] == [algorithm.updates(60)]
+    )
+    compared, noised = trainer.batches[:2], trainer.batches[2:]  # 60 // 3 pairs by 16, then 60 rows by 16, twice
+    assert [batch.candidates for batch in trainer.batches] == [16, 4] + [0] * 8
+    assert [batch.noised for batch in trainer.batches] == [0, 0] + [16, 16, 16, 12] * 2
     assert all(batch.positions.shape == (1, 2, 2 * batch.candidates) for batch in compared)
     for one_pass in (noised[:4], noised[4:]):
         for member in range(2):
@@ -127,5 +123,5 @@ def test_an_epoch_is_one_pass_of_pairs_then_its_noise_passes():
     ],
 )
 def test_no_more_steps_are_drawn_at_once_than_there_is_use_or_room_for(monkeypatch, budget, max_values, expected):
-    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS_HELD", 1)
-    assert BatchSampler(task(max_values=max_values)).steps_at_once(budget) == expected
+    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS", 1)
+    assert sampler_of(max_values=max_values).steps_at_once(budget) == expected

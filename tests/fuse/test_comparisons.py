@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from centrality.fuse.comparisons import METRICS, Comparison, Metric, compare, preference
+from centrality.fuse.comparisons import METRICS, Comparison, Metric, check_metric, compare, preference
 from centrality.fuse.data import TrainingData
 from centrality.network.scaling import Scaling
 
@@ -114,7 +114,7 @@ def test_a_function_on_row_numbers_is_asked_about_each_row_and_fixed_anchor_only
 
 
 def test_what_a_function_said_is_forgotten_once_other_rows_are_held_and_anchors_are_others(monkeypatch):
-    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS_HELD", 1)
+    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS", 1)
     X = np.random.default_rng(0).normal(size=(60, 2))
     D = pairwise_distances(X)
     rows = TrainingData(X, Scaling.fit(X, "none"), np.random.default_rng(0), max_values=2 * 40)  # 40 of 60 rows
@@ -122,11 +122,11 @@ def test_what_a_function_said_is_forgotten_once_other_rows_are_held_and_anchors_
     anchors = comparison.fixed_anchors(9, np.random.default_rng(0))
     for _ in range(3):
         found = asked(comparison, np.arange(20), np.arange(20, 40), anchors)
-        first, second = rows.numbers[:20], rows.numbers[20:]
-        expected = [share_nearer(D, i, j, rows.numbers[anchors]) for i, j in zip(first, second, strict=True)]
+        first, second = rows.row_numbers[:20], rows.row_numbers[20:]
+        expected = [share_nearer(D, i, j, rows.row_numbers[anchors]) for i, j in zip(first, second, strict=True)]
         np.testing.assert_allclose(found, expected, atol=1e-6)
-        rows.renew()
-        comparison.renew()
+        rows.redraw()
+        comparison.reload()
 
 
 def test_the_cosine_and_a_users_function_see_rows_as_they_were_given(cloud):
@@ -189,7 +189,7 @@ def test_a_dissimilarity_that_is_none_says_why(cloud, D, message):
 
 def test_an_unknown_metric_names_those_that_exist(cloud):
     with pytest.raises(ValueError, match=r"one of euclidean, manhattan, cosine, or a function.* got 'euclid'"):
-        compare(rows_of(cloud), "euclid", None)
+        check_metric("euclid")
 
 
 def test_a_metric_of_the_wrong_shape_says_which_was_wanted(cloud):

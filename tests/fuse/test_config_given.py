@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from centrality import FUSE
 from centrality._internal.checks import InputError
-from centrality.fuse.config import places_of, require_possible
+from centrality.fuse.config import find_context
+from tests.fuse.cases import config_of
 
 NAMES = ["size", "city", "price"]
 OWNER = np.array([0, 1, 1, 2])  # city is written as two numbers
@@ -14,14 +14,14 @@ OWNER = np.array([0, 1, 1, 2])  # city is written as two numbers
 
 @pytest.mark.parametrize("given", ["city", ["city"], 1, [-2], np.array([1])])
 def test_a_feature_is_found_by_name_or_place_with_all_numbers_that_belong_to_it(given):
-    places, features = places_of(given, NAMES, OWNER)
+    places, features = find_context(given, NAMES, OWNER)
     assert places.tolist() == [1, 2]
     assert features.tolist() == [1, 1]
 
 
 def test_the_order_and_repetition_of_names_do_not_matter():
     for given in (["city", "size"], ["size", "city", "size"], [0, "city"]):
-        assert places_of(given, NAMES, OWNER)[0].tolist() == [0, 1, 2]
+        assert find_context(given, NAMES, OWNER)[0].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_order_and_repetition_of_names_do_not_matter():
 )
 def test_what_names_no_context_is_said(given, names, message):
     with pytest.raises(ValueError, match=message):
-        places_of(given, names, OWNER)
+        find_context(given, names, OWNER)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,6 @@ def test_what_names_no_context_is_said(given, names, message):
     ],
 )
 def test_what_does_not_go_with_a_context_is_refused(settings, dissimilarity, X, message):
-    every = {"epochs": None, **FUSE(given=[0]).get_params()}
-    require_possible(every, None, np.eye(3))
+    config_of(np.eye(3), given=[0])
     with pytest.raises(InputError, match=message):
-        require_possible(every | settings, dissimilarity, X)
+        config_of(X, dissimilarity, given=[0], **settings)

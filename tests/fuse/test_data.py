@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from centrality.fuse.data import FAR, FEW, MADE, SyntheticRows, TrainingData, displace_cells, usual_range
+from centrality.fuse.data import FAR, FEW, SYNTHETIC_ROWS, SyntheticRows, TrainingData, displace_cells, usual_range
+from centrality.network.folds import Folds
 from centrality.network.scaling import Scaling
 from tests.present import present
 
@@ -18,40 +19,41 @@ def test_dense_and_sparse_rows_are_held_alike(make):
     rows = held(make(drawn), scaling)
     np.testing.assert_allclose(rows.z, (drawn - drawn.mean(0)) / drawn.std(0), rtol=1e-5, atol=1e-6)
     index = np.array([7, 3, 3, 49])
-    np.testing.assert_array_equal(rows.given(index), drawn[index])
+    np.testing.assert_array_equal(rows.unscaled(index), drawn[index])
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_of_more_rows_than_there_is_room_for_a_random_part_is_held_and_renewed(make, monkeypatch):
-    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS_HELD", 1)
+    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS", 1)
     X = np.arange(6000.0).reshape(3000, 2)
     rows = held(make(X), Scaling.fit(make(X), "none"), max_values=1000)
     assert len(rows) == 500
     assert not rows.holds_all
-    first = rows.numbers
+    first = rows.row_numbers
     np.testing.assert_array_equal(rows.z, X[first])
-    np.testing.assert_array_equal(rows.as_given(), X[first])
+    np.testing.assert_array_equal(rows.unscaled(), X[first])
     # a uniform sample of 500 from 3000: its mean is within five standard errors, 3000/√12/√500 = 39 each
     assert abs(first.mean() - 1500) < 5 * 39
     memory = rows.z
-    rows.renew()
+    rows.redraw()
     assert rows.z is memory  # whoever trains looks for them there
-    assert (rows.numbers != first).any()
-    np.testing.assert_array_equal(rows.z, X[rows.numbers])
+    assert (rows.row_numbers != first).any()
+    np.testing.assert_array_equal(rows.z, X[rows.row_numbers])
 
 
 def test_positions_by_fold_are_those_of_the_rows_held_now(monkeypatch):
-    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS_HELD", 1)
-    X, folds = np.arange(6000.0).reshape(3000, 2), np.arange(3000) % 5
+    monkeypatch.setattr("centrality.fuse.data.FEWEST_ROWS", 1)
+    X, folds = np.arange(6000.0).reshape(3000, 2), Folds((np.arange(3000) % 5).astype(np.int8), ((1, 2), (3,)))
     none = Scaling.fit(X, "none")
-    rows = TrainingData(X, none, np.random.default_rng(0), max_values=1000, folds=folds, off_support=True)
+    rows = TrainingData(X, none, np.random.default_rng(0), max_values=1000, folds=folds, synthetic=True)
     for _ in range(3):
-        allowed = ~np.isin(folds[rows.numbers], (1, 2))
-        np.testing.assert_array_equal(rows.without((1, 2)), np.flatnonzero(allowed))
-        parents = present(rows._made).parents[rows.made_without((1, 2)) - len(rows)]
+        fold = folds.fold_of_row[rows.row_numbers]
+        allowed = ~np.isin(fold, (1, 2))
+        np.testing.assert_array_equal(rows.learned_by(0), np.flatnonzero(allowed))
+        parents = present(rows._synthetic).parents[rows.synthetic_for(0) - len(rows)]
         assert allowed[parents].all()
-        assert len(rows.without((3,))) == (folds[rows.numbers] != 3).sum()
-        rows.renew()
+        assert len(rows.learned_by(1)) == (fold != 3).sum()
+        rows.redraw()
 
 
 def rows_of(n: int, p: int) -> np.ndarray:
@@ -87,7 +89,7 @@ def test_cells_move_to_either_side_alike():
 def test_many_rows_have_none_crossed_and_every_cell_that_stays_is_its_parents():
     z = rows_of(10 * FEW, 3)
     made = SyntheticRows.of(z, np.random.default_rng(0))
-    assert made.z.shape == (MADE, 3)
+    assert made.z.shape == (SYNTHETIC_ROWS, 3)
     np.testing.assert_array_equal(made.parents[:, 0], made.parents[:, 1])
     low, high = usual_range(z)
     inside = (made.z >= low) & (made.z <= high)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from centrality.fuse.data import TrainingData
-from centrality.fuse.initialize import RULES, neighbour_distance, noise_scales
+from centrality.fuse.initialize import RULES, check_noise_scale, choose_noise_scales, neighbour_distance
 from centrality.network.scaling import Scaling
 
 
@@ -35,8 +35,8 @@ def test_a_rule_is_an_entry_in_the_table_and_the_message_names_it(monkeypatch):
     rows = TrainingData(X, Scaling.fit(X, "none"), np.random.default_rng(0), max_values=1 << 20)
     monkeypatch.setitem(RULES, "spread", lambda rows, rng: (float(rows.z.std()),))
     rng = np.random.default_rng(0)
-    assert noise_scales("spread", rows, rng) == pytest.approx((X.std(),), rel=1e-6)
-    assert noise_scales("auto", rows, rng) == pytest.approx((5.0,))
-    assert noise_scales([1, 0.5], rows, rng) == (1.0, 0.5)
+    assert choose_noise_scales(check_noise_scale("spread"), rows, rng) == pytest.approx((X.std(),), rel=1e-6)
+    assert choose_noise_scales(check_noise_scale("auto"), rows, rng) == pytest.approx((5.0,))
+    assert choose_noise_scales(check_noise_scale([1, 0.5]), rows, rng) == (1.0, 0.5)
     with pytest.raises(ValueError, match="noise_scale must be 'auto', 'spread', a number or a list, got 'width'"):
-        noise_scales("width", rows, rng)
+        check_noise_scale("width")

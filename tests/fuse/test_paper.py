@@ -1,63 +1,66 @@
-"""PaperFUSE: the presets and the words of the paper; its training is held to the paper in tests/reference."""
+"""Whole batches of our schedule; the schemes themselves are held to the paper in tests/reference."""
 
-from inspect import signature
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from centrality import FUSE, PaperFUSE
-from centrality.fuse.config import FUSE_DEFAULTS
-from tests.conftest import quick
+from centrality.fuse import paper
+from centrality.fuse.paper import SCHEMES, Partition, Scheme
 
 
-@pytest.mark.parametrize(("experiment", "width"), [("synthetic", 32), ("real", 64), ("outlier", 128)])
-def test_the_papers_presets_train_what_the_paper_describes(blob, experiment, width):
-    X = 40 * blob[:150]
-    model = FUSE.as_in_paper(experiment, random_state=0).fit(X)
-    # One trunk of two layers and a projection, all equally wide, under two heads of one number each.
-    layers = [(2, width), (width, width), (width, width), (width, 1), (width, 1)]
-    assert sum(weight.size for weight in model.fitted_.network.weights.values()) == sum(
-        (rows + 1) * wide for rows, wide in layers
-    )
-    # 30 epochs: 150 // 3 pairs fit into one batch of 128, the noised rows take two, eight times.
-    each = 1 + 8 * 2
-    assert model.history_["step"] == [each * epoch for epoch in range(1, 31)]
-    assert model.noise_scale_ == (1.0,)
-    # Rows as they are: in another unit they are other rows.
-    other = FUSE.as_in_paper(experiment, random_state=0).fit(X / 40)
-    assert np.abs(other.heads(X / 40) - model.heads(X)).max() > 0.1
-    # Clipped at the 1st and 99th percentile: a row or two at either end, and no other, tie.
-    local = model.heads(X)[:, 1]
-    assert [(local == end).sum() for end in (0.0, 1.0)] == [2, 2]
+def pairs_of(scheme: int, n: int, batch_size: int = 7) -> list[tuple[int, int]]:
+    partition = Partition(n, SCHEMES[scheme], np.random.default_rng(0))
+    return [pair for i, j in partition.pairs(batch_size) for pair in zip(i.tolist(), j.tolist(), strict=True)]
 
 
-@pytest.mark.filterwarnings("ignore:The .* has collapsed")  # nothing is learned here
-def test_read_literally_the_local_loss_is_the_sum_over_columns_not_their_mean():
-    X = np.random.default_rng(1).normal(size=(200, 7))
-    # A step so small that it changes nothing: the same network, pairs and noise, seen by both losses.
-    plain, literal = (
-        FUSE.as_in_paper("synthetic", epochs=1, learning_rate=1e-30, literal=literal, random_state=0).fit(X).history_
-        for literal in (False, True)
-    )
-    assert literal["local"][0] == pytest.approx(7 * plain["local"][0], rel=1e-5)
-    assert literal["global"] == plain["global"]  # no two rows of these tie before an anchor
+@pytest.mark.parametrize("scheme", [1, 2, 3, 4])
+def test_whole_batches_hold_the_same_pairs_but_for_what_is_left_of_each_matching(scheme):
+    partition = Partition(30, SCHEMES[scheme], np.random.default_rng(0))
+    batches = [batch for matching in partition.matchings(5) for batch in matching]
+    pairs = [pair for batch in batches for pair in zip(batch[:5].tolist(), batch[5:].tolist(), strict=True)]
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == set(pairs_of(scheme, 30))  # 5 divides every matching of 30 rows: nothing is left
 
 
-def test_the_literal_reading_is_one_of_algorithm_1():
-    with pytest.raises(ValueError, match="literal=True is about the paper's Algorithm 1: give its number of epochs"):
-        quick(literal=True).fit(np.eye(5))
+def test_unsplit_rows_that_meet_only_their_match_never_meet_themselves():
+    """No scheme of the Supplement, but one that an entry in the table could be."""
+    scheme = Scheme(split=False, all_pairs=False, all_anchors=True)
+    partition = Partition(12, scheme, np.random.default_rng(0))
+    pairs = [pair for i, j in partition.pairs(5) for pair in zip(i.tolist(), j.tolist(), strict=True)]
+    assert len(pairs) == scheme.pairs(12) == 12
+    assert sorted(i for i, _ in pairs) == sorted(j for _, j in pairs) == list(range(12))
+    assert all(i != j for i, j in pairs)
 
 
-def test_left_alone_the_words_of_the_paper_mean_what_fuse_does(blob):
-    own = {
-        name: word.default for name, word in signature(PaperFUSE).parameters.items() if name not in FUSE().get_params()
-    }
-    assert own == FUSE_DEFAULTS
-    plain, paper = (kind(max_steps=30, random_state=0).fit(blob) for kind in (FUSE, PaperFUSE))
-    np.testing.assert_array_equal(paper.heads(blob), plain.heads(blob))
+@pytest.mark.parametrize("scheme", [1, 2, 4])
+def test_each_matching_shifts_the_second_candidates_by_one_more(scheme):
+    partition = Partition(12, SCHEMES[scheme], np.random.default_rng(0))
+    first, second = partition.first, partition.second
+    shifts = {1: range(1), 2: range(4), 4: range(1, 12)}[scheme]  # of 4 candidates or 12; nobody meets itself
+    expected = [(first.tolist(), np.roll(second, -shift).tolist()) for shift in shifts]
+    size = len(first)
+    assert [(i.tolist(), j.tolist()) for i, j in partition.pairs(size)] == expected
+    assert [(b[0, :size].tolist(), b[0, size:].tolist()) for b in partition.matchings(size)] == expected
 
 
-def test_a_preset_of_the_paper_can_be_changed_and_an_unknown_one_is_named(blob):
-    assert FUSE.as_in_paper("outlier", noise_scale=0.5, epochs=1).fit(blob).noise_scale_ == (0.5,)
-    with pytest.raises(ValueError, match="one of synthetic, real, outlier, got 'table 3'"):
-        FUSE.as_in_paper("table 3")
+def test_of_a_matching_that_whole_batches_do_not_fill_the_rest_is_left():
+    partition = Partition(33, SCHEMES[2], np.random.default_rng(0))  # 11 candidates: two batches of 4 and 3 left
+    matchings = list(partition.matchings(4))
+    assert len(matchings) == 11
+    for shift, batches in enumerate(matchings):
+        assert batches.shape == (2, 8)
+        np.testing.assert_array_equal(batches[:, :4].ravel(), partition.first[:8])
+        np.testing.assert_array_equal(batches[:, 4:].ravel(), np.roll(partition.second, -shift)[:8])
+
+
+def test_the_page_of_algorithm_1_holds_nothing_of_ours():
+    """No background, no rows left out, no synthetic rows, no context: none of these is named in it, or imported."""
+    page = Path(paper.__file__).read_text(encoding="utf-8")
+    modules = {str(node.module) for node in ast.walk(ast.parse(page)) if isinstance(node, ast.ImportFrom)}
+    ours = {module.removeprefix("centrality.") for module in modules if module.startswith("centrality.")}
+    assert ours == {"_internal.checks", "fuse.comparisons", "fuse.data", "fuse.train"}
+    for word in ("background", "fold", "synthetic", "context", "calibrat", "held_out", "FitConfig"):
+        assert word not in page.lower(), word
+    assert len(page.splitlines()) < 200

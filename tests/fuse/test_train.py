@@ -5,9 +5,9 @@ from torch import nn
 
 from centrality import FUSE, PaperFUSE
 from centrality.fuse.data import TrainingData
-from centrality.fuse.train import append_mean_losses, decayed_learning_rates, empty_history, require_finite
+from centrality.fuse.train import append_mean_losses, decayed_learning_rates, empty_history, require_finite_losses
 from tests.conftest import quick
-from tests.fuse.test_batches import PLAN
+from tests.fuse.cases import config_of
 
 
 @pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 8}])
@@ -120,19 +120,19 @@ def test_a_gpu_scores_like_the_cpu(blob, tmp_path):
 
 def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
     X = np.random.default_rng(0).normal(size=(20_000, 3))
-    monkeypatch.setattr("centrality.fuse.config.HELD_VALUES", 6000)
-    renewed = []
-    renew = TrainingData.renew
+    monkeypatch.setattr("centrality.fuse.config.VALUES_IN_MEMORY", 6000)
+    redrawn = []
+    redraw = TrainingData.redraw
 
-    def renews(rows: TrainingData) -> None:
-        renewed.append(len(rows))
-        renew(rows)
+    def redraws(rows: TrainingData) -> None:
+        redrawn.append(len(rows))
+        redraw(rows)
 
-    monkeypatch.setattr(TrainingData, "renew", renews)
+    monkeypatch.setattr(TrainingData, "redraw", redraws)
     model = FUSE(random_state=0, max_steps=100).fit(X)
-    assert set(renewed) == {2000}
+    assert set(redrawn) == {2000}
     a_step = 2 * 16 + 65  # candidates of both kinds, a quarter of the batch each, and five equal parts of noised rows
-    assert len(renewed) >= 100 * a_step // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
+    assert len(redrawn) >= 100 * a_step // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
     assert model.centrality(np.zeros((1, 3))) > model.centrality(np.full((1, 3), 4.0))
 
 
@@ -171,6 +171,7 @@ def test_a_single_step_is_a_single_line():
     [([[1.0, 1.0], [1.0, np.inf]], "local loss is inf"), ([[np.nan, 1.0]], "global loss is nan")],
 )
 def test_a_loss_that_is_no_number_says_whose_it_is_and_what_to_do(losses, said):
+    config = config_of(np.eye(9), learning_rate=0.001)
     with pytest.raises(FloatingPointError, match=rf"the {said} after 9 steps. A smaller learning_rate than 0.001"):
-        require_finite(np.array(losses), 9, PLAN)
-    require_finite(np.ones((3, 2)), 9, PLAN)
+        require_finite_losses(np.array(losses), 9, config)
+    require_finite_losses(np.ones((3, 2)), 9, config)

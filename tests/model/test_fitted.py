@@ -114,3 +114,14 @@ def test_partial_fit_makes_a_new_value_and_packs_as_many_scorers_as_a_fit(blob, 
     assert model.fitted_ != before
     assert before == twin
     np.testing.assert_array_equal(with_fitted(model, before).heads(blob), scores)
+
+
+def test_rows_near_the_largest_float_are_learned_scored_and_explained():
+    rows = 4e307 * np.random.default_rng(0).normal(size=(300, 2))
+    model = FUSE(random_state=0, max_steps=30).fit(rows)
+    scores = model.centrality(rows)
+    assert np.isfinite(scores).all()
+    assert scores[np.abs(rows).max(1).argmax()] < np.median(scores)
+    np.testing.assert_allclose(
+        model.explain(rows[:3]).sum(1), scores[:3] - model.centrality(model.center_[None]), atol=1e-3
+    )

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from centrality import FUSE, load
-from centrality.model.finish import Reservoir
+from centrality.model.reservoir import Reservoir
 from centrality.network.folds import LEARNED_BY_ALL
 from tests.conftest import quick
 from tests.present import present
@@ -22,7 +22,7 @@ def test_new_rows_become_typical_and_old_ones_stay_so(blob):
     model.partial_fit(elsewhere)
     assert model.centrality(elsewhere, t=1).mean() > before[0] + 0.3
     assert model.centrality(blob, t=1).mean() > before[1] - 0.3
-    assert model.centrality([[20.0, -20.0]], t=1) < 0.05
+    assert model.centrality([[20.0, -20.0]], t=1) < model.centrality(np.vstack([blob, elsewhere]), t=1).min()
 
 
 def test_a_few_rows_take_a_few_steps_and_the_history_goes_on(blob):
@@ -111,3 +111,12 @@ def test_who_loses_the_calibration_rows_is_told(blob, tmp_path):
     with pytest.warns(UserWarning, match=r"p-values and detect need calibrate\(C\) with fresh rows now"):
         model.partial_fit(blob[:3])
     assert model.fitted_.inliers is None
+
+
+def test_a_few_new_rows_do_not_take_p_values_away():
+    rng = np.random.default_rng(0)
+    model = FUSE(random_state=0, max_steps=30).fit(rng.normal(size=(800, 3)))
+    for rows in (1, 2, 5):
+        model.partial_fit(rng.normal(size=(rows, 3)))
+        assert model.p_values([[0.0, 0.0, 0.0]])[0] > 0.5
+    assert len(present(model.fitted_.inliers).units) == 808

@@ -125,7 +125,7 @@ def test_five_wrong_marks_do_little_harm(model, wiser):
         return float((scores[odd][:, None] < scores[~odd]).mean())
 
     plain, right, harmed = (separation(each.score_samples(far)) for each in (model, wiser, model.learn_marks(X, wrong)))
-    assert right - harmed < 0.25 * (right - plain)
+    assert right - harmed < 0.3 * (right - plain)
 
 
 def test_saved_and_loaded_it_is_the_same_model(wiser, tmp_path):
@@ -207,12 +207,14 @@ def test_calibration_rows_marked_as_outliers_are_dropped_and_others_stay(model, 
 
 def test_a_group_apart_that_people_call_fine_is_calibrated_on_again():
     rng = np.random.default_rng(3)
-    rows = np.concatenate([rng.normal(size=(475, 3)), rng.normal(size=(25, 3)) + 8])
-    apart = quick(max_steps=200).fit(rows)
-    assert len(present(apart.fitted_.inliers).units) == 475
-    wiser = apart.learn_marks(rows, [None] * 475 + ["fine"] * 25)
+    rows = np.concatenate([rng.normal(size=(485, 3)), rng.normal(size=(15, 3)) + 30])  # 3%: no group of its own
+    apart = FUSE(random_state=0).fit(rows)
+    assert len(present(apart.fitted_.inliers).units) == 485
+    wiser = apart.learn_marks(rows, [None] * 485 + ["fine"] * 15)
     assert len(present(wiser.fitted_.inliers).units) == 500
-    assert np.median(wiser.p_values(rng.normal(size=(50, 3)) + 8)) > 0.01 > np.median(apart.p_values(rows[475:] + 0.01))
+    assert (
+        np.median(wiser.p_values(rng.normal(size=(50, 3)) + 30)) > 0.01 > np.median(apart.p_values(rows[485:] + 0.01))
+    )
 
 
 def test_with_rows_that_are_not_those_of_the_fit_p_values_wait_for_calibration_rows(model):
@@ -311,3 +313,23 @@ def test_fifty_marks_give_detect_the_power_back_that_outliers_among_the_training
     assert power["dirty"].mean() < power["marked"].mean()
     assert power["marked"].mean() >= 0.8 * power["clean"].mean()
     assert false["marked"].mean() <= 0.1 + 2 * false["marked"].std(ddof=1) / np.sqrt(2)
+
+
+def test_with_marks_of_outliers_alone_what_most_rows_have_is_not_to_blame():
+    """Thirty misspelt countries, ten of them marked: the right spelling and common amounts gain, not lose."""
+    rng = np.random.default_rng(1)
+    land = rng.choice(["Deutschland", "Frankreich", "Italien"], 1500, p=[0.7, 0.2, 0.1]).astype(object)
+    wrong = rng.choice(1500, 30, replace=False)
+    land[wrong] = ["Deutchland", "Frankrich", "Itallien", "Germani", "Italjen"] * 6
+    frame = pd.DataFrame({"land": land, "amount": rng.lognormal(3, 0.5, 1500)})
+    model = Chain(Table(), FUSE(random_state=0, max_steps=100)).fit(frame)
+    marks: list[str | None] = [None] * 1500
+    for row in wrong[:10]:
+        marks[row] = "outlier"
+    refined = model.learn_marks(frame, marks)
+    reader = refined._reader()
+    by_land, by_amount = reader.by_feature(refined.fitted_.refinement_by_column(reader.vectors(frame))).T
+    assert by_land[land == "Deutschland"].mean() > by_land[wrong].mean() + 0.5
+    low, high = frame["amount"].quantile([0.25, 0.75])
+    common = frame["amount"].between(low, high)
+    assert by_amount[common].mean() >= by_amount[~common].mean()

@@ -31,7 +31,7 @@ TESTS = {
         "tests/fuse/test_comparisons.py",
         "tests/fuse/test_comparisons_dissimilarities.py",
     ],
-    "fuse.schemes": ["tests/reference/test_schemes.py", "tests/fuse/test_schemes.py"],
+    "fuse.paper": ["tests/reference", "tests/fuse/test_paper.py"],
     "torch.networks": ["tests/torch/test_networks_losses.py"],
     "_internal.model_file": ["tests/_internal/test_model_file.py"],
     "regions": ["tests/test_regions_by_hand.py", "tests/test_regions.py"],

@@ -64,10 +64,10 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "_require_dissimilarity: if (uneven > 1e-06 * np.minimum(part, mirror) + 1e-12).any():",
         ),
     },
-    "fuse.schemes": {
+    "fuse.paper": {
         "numpy takes every negative length as the one to be worked out": (
-            "Partition.matchings: yield np.concatenate([self.first[:whole].reshape(-2, b), second.reshape(-1, b)], axis=1)",
-            "Partition.matchings: yield np.concatenate([self.first[:whole].reshape(-1, b), second.reshape(-2, b)], axis=1)",
+            "Partition.matchings: yield np.concatenate([self.first[:full].reshape(-2, b), second.reshape(-1, b)], axis=1)",
+            "Partition.matchings: yield np.concatenate([self.first[:full].reshape(-1, b), second.reshape(-2, b)], axis=1)",
         ),
         "a window of random anchors, turned or run through backwards: the same judges": (
             "Partition.judges: if self.scheme.all_anchors or count > size:",

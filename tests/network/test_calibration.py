@@ -16,14 +16,19 @@ def outputs_of(*potentials: np.ndarray) -> np.ndarray:
     return np.column_stack([np.zeros(len(potentials[0])), *potentials])[None]
 
 
-def calibrated(kind: str, outputs: np.ndarray, *, clean: bool = False, level_is_open: bool = False) -> Calibration:
+ALONE = {"independent_halves": False, "has_context": False}
+
+
+def calibrated(kind: str, outputs: np.ndarray, *, clean: bool = False, center_logit: bool = False) -> Calibration:
     """The calibration of members that have seen none of the rows."""
     unseen = np.ones(outputs.shape[:2], dtype=bool)
-    return Calibration.fit(kind, outputs, unseen, clean=clean, apart=False, level_is_open=level_is_open, given=False)[0]
+    return Calibration.fit(kind, outputs, unseen, clean=clean, center_logit=center_logit, **ALONE)[0]
 
 
 def halved(outputs: np.ndarray, unseen: np.ndarray) -> tuple[Calibration, np.ndarray]:
-    return Calibration.fit("soft", outputs, unseen, clean=False, apart=True, level_is_open=True, given=False)
+    return Calibration.fit(
+        "soft", outputs, unseen, clean=False, independent_halves=True, center_logit=True, has_context=False
+    )
 
 
 def on_units(potentials: int, kind: str = "soft", members: int = 1) -> Calibration:
@@ -63,7 +68,7 @@ def test_a_single_potential_is_given_back_as_it_is():
 def test_the_level_of_the_logit_is_0_at_the_median_row_only_where_training_leaves_it_open():
     outputs = np.column_stack([np.arange(101.0), np.arange(101.0)])[None]
     np.testing.assert_array_equal(
-        calibrated("clip", outputs, level_is_open=True).raw(outputs)[:, 0], outputs[0, :, 0] - 50
+        calibrated("clip", outputs, center_logit=True).raw(outputs)[:, 0], outputs[0, :, 0] - 50
     )
     np.testing.assert_array_equal(calibrated("clip", outputs).raw(outputs)[:, 0], outputs[0, :, 0])
 

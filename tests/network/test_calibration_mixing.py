@@ -12,7 +12,6 @@ from centrality.network.calibration import (
     SOFT_IF_CLEAN,
     checked_t,
     chord,
-    name_at,
     one_t,
     squeezed,
     stretched,
@@ -142,21 +141,3 @@ def test_t_as_an_array_of_its_own_dimension():
     assert checked_t([0.25, 1]).tolist() == [0.25, 1]
     with pytest.raises(ValueError, match="one number"):
         one_t([0.25, 1])
-
-
-@pytest.mark.parametrize(
-    ("t", "name"),
-    [
-        (0.3, "centrality"),
-        (0.0, "centrality_t0"),
-        (1.0, "centrality_t100"),
-        (0.25, "centrality_t25"),
-        (0.125, "centrality_t12_5"),
-        (0.07, "centrality_t7"),  # 100 * 0.07 is a little more than 7
-        (1 / 3, "centrality_t33_333333"),
-        (1e-6, "centrality_t0_0001"),
-    ],
-)
-def test_a_score_column_has_no_dot_and_none_but_its_kind_at_the_models_own_t(t, name):
-    assert name_at("centrality", t, own=0.3) == name
-    assert name.isidentifier()

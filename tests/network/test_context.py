@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from centrality.network.context import Context
+from centrality.network.context import Context, ContextCalibration
 from centrality.network.scaling import Scaling
 
 
@@ -76,3 +76,13 @@ def test_no_kind_has_its_middle_beyond_all_that_was_seen():
     low, high = (context.absolute(end)[:, 0] for end in context.usual_range(asked))
     assert (low >= X[:, 0].min() - 1e-6).all()
     assert (high > low).all()
+
+
+def test_a_head_that_scores_all_rows_alike_is_shifted_for_no_kind():
+    """As of windows of a state that hardly ever changes: shares below the knots then do not rise."""
+    rng = np.random.default_rng(0)
+    context, units = rng.integers(2, size=(500, 1)).astype(float), np.zeros((500, 2))
+    units[:, 1] = rng.normal(size=500)
+    calibration, shifted = ContextCalibration.fit(context, units, np.array([0]), [np.array([0])], seed=0)
+    assert np.isfinite(shifted).all()
+    assert np.abs(calibration(units, context)[:, 0]).max() < 0.01

@@ -39,7 +39,7 @@ def test_images_stand_under_their_headings_with_their_scores():
 
 
 def test_a_missing_package_says_how_to_install_it():
-    with pytest.raises(ModuleNotFoundError, match=r"needs nonesuch.*pip install 'centrality\[plots\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs nonesuch.*pip install '\.\[plots\]'"):
         optional("nonesuch.figure", "plots")
 
 

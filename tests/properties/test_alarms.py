@@ -13,10 +13,11 @@ from centrality._internal import model_file
 from centrality._internal.model_file import ModelFileError
 from centrality.analysis.drift_columns import TrainingColumns
 from centrality.apps.cli import main
-from centrality.model.finish import Trained, finish_fit
+from centrality.fuse.finish import FitRows, finish_fit
 from centrality.representations import Table
 from centrality.representations.base import Representation
 from tests.conftest import quick
+from tests.fuse.cases import config_of
 
 
 def alarms(fit) -> list[warnings.WarningMessage]:
@@ -74,12 +75,19 @@ def test_scores_that_are_no_numbers_though_losses_were(blob):
     fitted = quick().fit(blob).fitted_
     name, first = next(iter(fitted.network.weights.items()))
     network = replace(fitted.network, weights={**fitted.network.weights, name: np.full_like(first, np.nan)})
-    known = fitted.scaling, fitted.noise_scale, fitted.history, fitted.remembered, None, None, None
-    trained = Trained(network, "cpu", *known, columns=lambda: TrainingColumns.of(blob))
-    settings = {"calibration": "soft", "t": 0.5, "share_of_outliers": 0.1, "of_new_rows": False}
-    settings |= {"clean": False, "level_is_open": True}
+    rows = FitRows(X=blob, as_new=blob)
     with pytest.raises(FloatingPointError, match=r"600 of 600 training rows have scores that are no finite numbers"):
-        finish_fit(trained, blob, np.arange(len(blob)), **settings)
+        finish_fit(
+            network,
+            fitted.history,
+            fitted.scaling,
+            None,
+            rows=rows,
+            summary=lambda: TrainingColumns.of(blob),
+            config=config_of(blob),
+            rng=np.random.default_rng(0),
+            untrained_local_loss=0.5,
+        )
 
 
 @pytest.mark.parametrize(

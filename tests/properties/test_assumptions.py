@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from centrality import FUSE
 from tests.promise import assert_same_scores
 
-N, SEEDS_APART = 400, 0.97  # rank correlation that two fits of the same rows keep, whatever their seeds
+N, SEEDS_APART = 400, 0.96  # rank correlation that two fits of the same rows keep, whatever their seeds
 ALL = [0.0, 0.5, 1.0]  # values of t
 ROUNDING = 2e-3  # by how much scores may differ where the network sees the same numbers up to float32's last digit
 

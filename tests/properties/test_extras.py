@@ -145,7 +145,7 @@ def test_without_its_extra_a_use_says_which_to_install(said, use):
     assert said[use] is not None, "It should need its extra."
     kind, message = said[use]
     assert kind == "MissingExtraError"
-    assert f"pip install 'centrality[{USES[use][0]}]'" in message
+    assert f"pip install '.[{USES[use][0]}]'" in message
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_without_its_extra_a_command_ends_with_2_and_says_which_to_install(said,
     _, message = said[command]
     code, _, text = message.partition(" ")
     assert code == "2"
-    assert f"pip install 'centrality[{COMMANDS[command]}]'" in text
+    assert f"pip install '.[{COMMANDS[command]}]'" in text
 
 
 @pytest.mark.slow
@@ -176,4 +176,4 @@ def test_every_package_of_an_extra_is_named_with_it(folder, packages):
         kind, message = raised_here
         assert kind == "MissingExtraError"
         assert name in message
-        assert f"pip install 'centrality[{extra}]'" in message
+        assert f"pip install '.[{extra}]'" in message

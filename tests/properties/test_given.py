@@ -113,9 +113,9 @@ def test_a_column_that_is_no_context_is_noised_and_learned_as_it_is():
     """The engine multiplies noise and residuals by this: a one changes no bit of a number."""
     X = houses(50).to_numpy()
     rng, none = np.random.default_rng(0), Scaling.none(4)
-    np.testing.assert_array_equal(TrainingData(X, none, rng, max_values=1 << 20).learned, 1.0)
+    np.testing.assert_array_equal(TrainingData(X, none, rng, max_values=1 << 20).learned_columns, 1.0)
     np.testing.assert_array_equal(
-        TrainingData(X, none, rng, max_values=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0]
+        TrainingData(X, none, rng, max_values=1 << 20, context=np.array([1, 3])).learned_columns, [1, 0, 1, 0]
     )
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from centrality import load, tables
+from centrality._internal.text import column_name
 from centrality.apps.cli import main
 from centrality.model.reader import reader_of
-from centrality.network.calibration import name_at
 from tests.conftest import quick
 from tests.served import Server
 
@@ -109,9 +109,9 @@ def test_score_says_what_the_model_says(folder, model, rows, tmp_path):
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
     for t in DIAL:
-        scores = [float(row[name_at("centrality", t, model.t)]) for row in written]
+        scores = [float(row[column_name("centrality", t, model.t)]) for row in written]
         assert scores == pytest.approx(model.centrality(rows, t), abs=CLOSE)
-        assert [row[name_at("reasons", t, model.t)] for row in written] == model.reasons(rows, t).short()
+        assert [row[column_name("reasons", t, model.t)] for row in written] == model.reasons(rows, t).short()
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_the_service_says_what_the_model_says(folder, model, rows):
     try:
         for t in DIAL:
             found = server.score(rows=chosen.to_pylist(), t=t, explain=True)
-            assert found[name_at("centrality", t, model.t)] == pytest.approx(model.centrality(chosen, t), abs=CLOSE)
+            assert found[column_name("centrality", t, model.t)] == pytest.approx(model.centrality(chosen, t), abs=CLOSE)
             parts = np.column_stack([found[f"contribution_{name}"] for name in NAMES])
             np.testing.assert_allclose(parts, model.explain(chosen, t), atol=CLOSE)
     finally:

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centrality.fuse.schemes import SCHEMES, Partition
+from centrality.fuse.paper import SCHEMES, Partition
 from tests.reference import algorithm
 
 

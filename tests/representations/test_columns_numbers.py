@@ -10,7 +10,7 @@ import pytest
 from centrality import Chain, load
 from centrality.representations import Table
 from centrality.tables import TableError, read
-from centrality.tables.columns import NEW_GAP, NO_NUMBER, CellIssues, DataNote
+from centrality.tables.columns import NEW_GAP, NO_NUMBER, TWO_NUMBERS, CellIssues, DataNote
 from tests.conftest import quick
 
 N = 300
@@ -111,3 +111,37 @@ def test_times_of_day_are_numbers_of_seconds(tmp_path):
     np.testing.assert_array_equal(table.transform(rows), Table().fit_transform(numbers))
     assert table.types()["at"] == pa.time32("s")
     assert table.typical(np.zeros(2))[0] == f"{int(np.median(minutes)) // 60:02d}:{int(np.median(minutes)) % 60:02d}"
+
+
+def test_a_mark_that_never_stood_between_thousands_leaves_two_readings_and_is_no_number():
+    de = pa.table(
+        {"x": [f"{v:.3f}".replace(".", ",") for v in np.linspace(1, 99, 199)] + ["7,5"], "y": np.arange(200) % 7}
+    )
+    table = Table(unreadable=1).fit(de)
+    found, issues = table.examined(pa.table({"x": ["50.629", "50.62", "1.234,5", "50,629", "1.234.567"], "y": [1] * 5}))
+    assert issues.cells == {"x": {TWO_NUMBERS: 1}}
+    encoder: Any = table._encoders["x"]
+    assert found[0, 0] == encoder.far
+    exact = table.transform(pa.table({"x": [50.62, 1234.5, 50.629, 1234567.0], "y": [1] * 4}))
+    np.testing.assert_array_equal(found[1:], exact)
+
+
+def test_text_beside_a_model_of_numbers_is_no_thousandfold():
+    table = Table(unreadable=1).fit(pa.table({"x": np.linspace(1, 99, 200), "y": np.arange(200) % 7}))
+    assert table.examined(pa.table({"x": ["50,629"], "y": [1]}))[1].cells == {"x": {TWO_NUMBERS: 1}}
+    assert not table.examined(pa.table({"x": ["50,629.5"], "y": [1]}))[1]
+
+
+def test_a_column_that_used_the_mark_between_thousands_goes_on_using_it():
+    prices = pa.table({"x": [f"${v:,.0f}" for v in np.geomspace(1, 5e6, 200)], "y": np.arange(200) % 7})
+    table = Table().fit(prices)
+    found = table.transform(pa.table({"x": ["1,234", "$1,234"], "y": [1, 1]}))
+    np.testing.assert_array_equal(found, table.transform(pa.table({"x": [1234.0, 1234.0], "y": [1, 1]})))
+
+
+def test_fractions_in_a_column_of_per_cent_are_said():
+    share = np.linspace(0.05, 0.4, 200)
+    table = Table().fit(pa.table({"x": [f"{v:.1%}" for v in share], "y": np.arange(200) % 7}))
+    with pytest.warns(DataNote, match="in 200 of 200 rows the value has no unit, and is of another size"):
+        table.transform(pa.table({"x": share, "y": np.arange(200) % 7}))
+    table.transform(pa.table({"x": 100 * share, "y": np.arange(200) % 7}))  # per cent without their sign: no note

@@ -9,7 +9,7 @@ from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.representations.columns import COMPONENTS, Words
 from centrality.tables import read
-from centrality.tables.columns import NEW_VALUE
+from centrality.tables.columns import NEW_GAP, NEW_VALUE
 from tests.conftest import quick
 
 GERMAN = [
@@ -92,3 +92,16 @@ def test_reasons_say_that_the_words_of_a_text_are_rare():
     reason = model.reasons(table.slice(400, 1))[0][0]
     assert (reason.feature, reason.typical) == ("text", "words that other rows have")
     assert reader_of(model).features_with_names().names == ["text", "a", "b", "kind"]
+
+
+def test_a_blank_text_is_a_gap_and_a_gap_is_marked_where_fitting_had_some():
+    texts = [" ".join(f"word{(7 * k + j) % 60}" for j in range(3)) for k in range(200)]
+    x = np.arange(200) % 7
+    whole = Table().fit(pa.table({"text": texts, "x": x}))
+    assert whole.examined(pa.table({"text": [" ", "", None], "x": [1, 1, 1]}))[1].cells == {"text": {NEW_GAP: 3}}
+    texts[::20] = [""] * 10
+    table = Table().fit(pa.table({"text": texts, "x": x}))
+    rows = pa.table({"text": [None, " ", texts[1]], "x": [1, 1, 1]})
+    Z, names = table.transform(rows), table.get_feature_names_out().tolist()
+    np.testing.assert_allclose(Z[:, names.index("text missing")], [0.95, 0.95, -0.05], rtol=1e-6)
+    np.testing.assert_array_equal(Z[0], Z[1])

@@ -1,7 +1,9 @@
 """Dates are read in the order of day and month that the whole column allows; a model of days reads no bare years."""
 
 import datetime
+import re
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,8 @@ import pytest
 
 from centrality.representations import Table
 from centrality.representations._date_texts import TIMES, learn_format, parsed, read_texts
-from centrality.representations.dates import Dates
-from centrality.tables.columns import NO_DATE, CellIssues
+from centrality.representations.dates import Dates, read_dates
+from centrality.tables.columns import NO_DATE, CellIssues, DataNote
 
 DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=int(d)) for d in np.arange(200) * 7 % 365]
 EARLY = [day for day in DAYS if day.day <= 12]  # day and month could be exchanged
@@ -119,8 +121,7 @@ def test_hours_are_those_of_the_column_s_time_zone():
     hour = [names.index(f"when hour_circular_{k}") for k in (0, 1)]
     Z = table.transform(pd.DataFrame({"when": times, "x": 1}))
     assert (Z[:, hour] == 0).all()  # always eight o'clock, in summer as in winter
-    in_utc = table.transform(pd.DataFrame({"when": times.tz_convert("UTC"), "x": 1}))
-    np.testing.assert_array_equal(in_utc, Z)
+    assert table.describe()["when"].endswith("week, day in America/New_York")
     assert table.typical(Z[3])[0] == "2024-01-04 08:00"
 
 
@@ -130,3 +131,91 @@ def test_a_date_is_shown_as_the_column_writes_it(format):
     table = Table().fit(pa.table({"when": written, "x": np.arange(200) % 7}))
     Z = table.transform(pa.table({"when": written[:20], "x": [1] * 20}))
     assert [table.typical(row)[0] for row in Z] == written[:20]
+
+
+OFFICE_HOURS = pd.Series(pd.date_range("2024-01-01 08:00", periods=200, freq="38h", tz="Europe/Berlin"))
+SAME_INSTANTS = {
+    "in New York": OFFICE_HOURS.dt.tz_convert("America/New_York"),
+    "as text of Berlin": OFFICE_HOURS.astype(str),
+    "as text of UTC": OFFICE_HOURS.dt.tz_convert("UTC").dt.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    "local, without a zone": OFFICE_HOURS.dt.tz_localize(None),
+    "local text, without a zone": OFFICE_HOURS.dt.strftime("%d %b %Y %H:%M"),
+}
+
+
+@pytest.mark.parametrize("writing", SAME_INSTANTS)
+def test_the_same_instant_is_the_same_date_in_whatever_zone_it_is_written(writing):
+    x = np.arange(200) % 7
+    table = Table().fit(pd.DataFrame({"when": OFFICE_HOURS, "x": x}))
+    Z, issues = table.examined(pd.DataFrame({"when": SAME_INSTANTS[writing], "x": x}))
+    np.testing.assert_array_equal(Z, table.transform(pd.DataFrame({"when": OFFICE_HOURS, "x": x})))
+    issues.require_few(0.05)
+    [note] = [*issues.notes(), ""][:1]
+    if "without a zone" in writing:
+        how = "has no time zone, unlike in fitting; it is read as local time in the zone of fitting."
+        assert note == f"Column 'when': in 200 of 200 rows the value {how}"
+    elif "text" not in writing:
+        assert note.endswith("is of another time zone than in fitting; it is converted to that of fitting.")
+
+
+@pytest.mark.parametrize("writing", ["in Berlin", "as text of Berlin"])
+def test_a_zone_that_fitting_had_not_is_left_off_and_said(writing):
+    naive = pd.DataFrame({"when": OFFICE_HOURS.dt.tz_localize(None), "x": np.arange(200) % 7})
+    table = Table().fit(naive)
+    aware = naive.assign(when={"in Berlin": OFFICE_HOURS, **SAME_INSTANTS}[writing])
+    with pytest.warns(DataNote, match="has a time zone, unlike in fitting; it is read as local time, without its zone"):
+        np.testing.assert_array_equal(table.transform(aware), table.transform(naive))
+
+
+def test_a_date_of_text_with_an_offset_is_shown_with_one():
+    rows = pa.table({"when": SAME_INSTANTS["as text of UTC"].tolist(), "x": np.arange(200) % 7})
+    table = Table().fit(rows)
+    assert table.typical(table.transform(rows)[0])[0] == "2024-01-01T07:00:00+0000"
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_placeholder_of_9999_does_not_blind_its_column(stored):
+    days = pd.Series(pd.date_range("2024-01-01", periods=1000, freq="8h")).astype("datetime64[s]")
+    with_one = days.copy()
+    with_one[500] = pd.Timestamp("9999-12-31") if stored else pd.Timestamp("2200-12-31")
+    x = np.arange(1000) % 7
+    odd = pd.DataFrame({"when": pd.to_datetime(["1900-01-01", "2034-06-01"]).astype("datetime64[s]"), "x": [1, 1]})
+    write = (lambda dates: dates) if stored else (lambda dates: dates.dt.strftime("%Y-%m-%d %H:%M"))
+    found = [
+        Table().fit(pd.DataFrame({"when": write(dates), "x": x})).transform(odd.assign(when=write(odd["when"])))
+        for dates in (days, with_one)
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=0.01, atol=0.01)
+    assert (np.abs(found[1]).max(1) > 6).all()
+
+
+def test_dates_of_two_periods_are_all_within_reach():
+    days = pd.Series(pd.date_range("2024-01-01", periods=500).append(pd.date_range("2200-01-01", periods=500)))
+    encoder: Any = Table().fit(pd.DataFrame({"when": days, "x": np.arange(1000) % 7}))._encoders["when"]
+    assert encoder.deviations[0] == pytest.approx(days.dt.year.std(ddof=0))
+
+
+@pytest.mark.parametrize("format", ["{y}Q{q}", "{y}-Q{q}", "Q{q} {y}"])
+def test_a_quarter_is_its_first_day_and_shown_as_a_quarter(format):
+    written = [format.format(y=2015 + k // 4 % 8, q=1 + k % 4) for k in range(200)]
+    rows = pa.table({"quarter": written, "x": np.arange(200) % 7})
+    table = Table().fit(rows)
+    encoder: Any = table._encoders["quarter"]
+    moments, _ = read_dates(rows["quarter"], encoder.format, encoder.zone)
+    assert moments[1].astype("M8[D]") == np.datetime64("2015-04-01")
+    assert [table.typical(row)[0] for row in table.transform(rows)[:4]] == written[:4]
+
+
+@pytest.mark.parametrize("format", ["%d. %B %Y", "%a, %d %b %Y"])
+def test_days_with_a_point_or_their_name_are_dates(format):
+    assert learn_format(pa.chunked_array([[f"{day:{format}}" for day in DAYS]])) == (format, "")
+
+
+def test_milliseconds_stored_as_seconds_are_a_doubt():
+    moments = pa.array([1_704_067_200_000 + 86_400_000 * k for k in range(60)], pa.timestamp("s"))
+    table = Table().fit(pa.table({"when": moments, "x": np.arange(60) % 7}))
+    said = "its dates are about the year ([0-9]+): were milliseconds stored as seconds[?]"
+    found = re.fullmatch(said, table.doubts()["when"])
+    assert found is not None
+    mean = 1970 + (1_704_067_200_000 + 86_400_000 * 29.5) / 31_556_952  # seconds of a mean Gregorian year
+    assert mean - 1 <= int(found[1]) <= mean  # of whole years

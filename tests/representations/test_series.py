@@ -62,6 +62,7 @@ def test_scores_of_windows_go_back_to_their_moments():
     [
         (lambda: Series("rocket").fit(WAVES), "features must be one of catch22, catch24, got 'rocket'"),
         (lambda: Series().fit([]), "Series were wanted, got none"),
+        (lambda: Series().fit([WAVES[0], [np.inf, *WAVES[1]]]), "Series 1 has 1 infinite"),
         (lambda: Series().fit([WAVES[0], [1.0, 2.0]]), "Series 1 has 2 values in 2 moments: at least 10"),
         (lambda: Series().fit([np.where(np.arange(80) % 3, np.nan, WAVES[0])]), "no more than 50% gaps"),
         (lambda: Series().fit([WAVES[:2].T, WAVES[0]]), "Series of 2 channels were wanted, but series 1 has 1"),

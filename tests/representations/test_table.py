@@ -1,6 +1,7 @@
 """Mixed tables as numbers: every kind of column, gaps kept as information, every column weighing alike."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 from centrality import Chain, load
+from centrality.apps.cli import main
 from centrality.network.scaling import LIMIT, SPREAD_OF_NORMAL
 from centrality.representations import Table
-from centrality.tables import TableError
+from centrality.tables import TableError, read, write
+from centrality.tables.columns import CHANGED, FILLED, MORE_GAPS
 from tests.conftest import quick
 
 
@@ -247,7 +250,8 @@ def test_a_missing_column_suggests_the_nearest(people, fitted_table):
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (pa.table({"x": [[1, 2], [3]]}), "Column 'x' holds list<.*>: numbers, dates, categories or text were wanted"),
+        (pa.table({"x": [["a"], ["b"]]}), "Column 'x' holds list<.*>: numbers, dates, categories, text or lists"),
+        (pa.table({"x": [[1, 2], [3]]}), "Column 'x': lists of 2 numbers were wanted, got one of 1"),
         (pa.table({"x": [1.0, 1.0]}), "Nothing in this table varies"),
         (pa.table({"x": pa.array([], pa.float64())}), "Rows were wanted"),
         (np.zeros(3), "A table was wanted"),
@@ -309,7 +313,7 @@ def test_the_labels_of_a_pandas_frame_are_no_column():
 
 def test_a_column_of_several_kinds_is_refused_by_name():
     frame = pd.DataFrame({"price": pd.Series(["a", 1, 2.5], dtype=object), "area": [1.0, 2.0, 3.0]})
-    with pytest.raises(TableError, match=r"several kinds.*price"):
+    with pytest.raises(TableError, match=r"Column 'price' holds values of several kinds"):
         Table().fit(frame)
 
 
@@ -340,3 +344,99 @@ def test_where_the_others_do_not_agree_on_a_mark_a_warning_names_the_column_and_
     }
     with pytest.warns(UserWarning, match=r"Column 'length': '3,041' is taken for 3041, but could be 3\.041\."):
         assert list(Table().fit(pa.table(rows)).doubts()) == ["length"]
+
+
+def test_limits_that_are_the_same_number_are_categories_of_an_order_and_that_is_said():
+    rng = np.random.default_rng(0)
+    rows = pa.table({"income": rng.choice(["<=50K", ">50K"], 300), "age": rng.choice(["65+", "18-25", "26-64"], 300)})
+    table = Table().fit(rows)
+    assert table.describe()["income"] == "category, 2 levels from '<=50K' to '>50K'"
+    assert table.describe()["age"] == "category, 3 levels from '18-25' to '65+'"
+    assert table.doubts() == {"income": "'<=50K' and '>50K' are read as categories of an order, not as numbers"}
+
+
+def test_a_declared_category_of_whole_numbers_stays_one():
+    store = np.random.default_rng(0).integers(1, 9, 800)
+    rows = pd.DataFrame({"store": pd.Categorical(store), "x": np.arange(800) % 7})
+    table = Table().fit(rows)
+    assert table.describe()["store"] == "category, 8 levels"
+    np.testing.assert_array_equal(table.transform(rows.assign(store=store)), table.transform(rows))
+
+
+def test_a_level_called_other_stays_what_it_is():
+    """Ten levels of one row each lie as far off beside "(other)" as beside any other name."""
+    levels = np.array([*["(other)"] * 500, *["brand"] * 490, *[f"c{k}" for k in range(10)]])
+    found = [
+        Table().fit(pa.table({"k": named, "x": np.arange(1000) % 7})).transform(pa.table({"k": ["c3"], "x": [1]}))
+        for named in (levels, np.where(levels == "(other)", "z", levels))
+    ]
+    np.testing.assert_allclose(np.sort(found[0]), np.sort(found[1]), rtol=1e-6)
+    encoder: Any = Table().fit(pa.table({"k": levels, "x": np.arange(1000) % 7}))._encoders["k"]
+    assert sum(encoder.shares) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["Oslo", "Rome", "Oslo "], "'Oslo' and 'Oslo ' are read as different values"),
+        (["Köln", "Rome", "Ko\u0308ln"], "'Köln' is written in two forms of Unicode"),
+        (["yes", "no", "true", "1"], "are read as different values: write them alike"),
+        (["yes", "no"], ""),
+        (["Oslo"] * 300 + ["Rome"] * 299 + ["rome"], ""),  # so rare: an odd row, not a doubt
+    ],
+)
+def test_values_that_differ_in_their_spelling_alone_are_a_doubt(values, said):
+    table = Table().fit(pa.table({"k": values * 60, "x": np.arange(60 * len(values)) % 7}))
+    assert said in table.doubts().get("k", "")
+    assert bool(said) == ("k" in table.doubts())
+
+
+def test_digits_e_digits_are_codes_in_every_door(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = [f"{a}E{b}" for a, b in zip(rng.integers(10, 99, 500), rng.integers(1, 9, 500), strict=True)]
+    rows = pa.table({"code": codes, "x": np.arange(500) / 7 * 1e20})
+    assert Table().fit(rows).describe()["code"].startswith("text of")
+    write(rows, tmp_path / "t.csv")
+    assert read(tmp_path / "t.csv").schema.types == [pa.string(), pa.float64()]
+
+
+def sales(rows: int, **constant: object) -> pd.DataFrame:
+    rng = np.random.default_rng(rows)
+    gaps = np.where(rng.uniform(size=rows) < 0.05, np.nan, rng.normal(size=rows))
+    return pd.DataFrame({"x": rng.normal(size=rows), "gaps": gaps, **constant})
+
+
+def test_a_constant_that_changes_and_a_gap_that_fills_are_counted():
+    table = Table().fit(sales(300, currency="EUR", vat=0.19, note=None))
+    same = sales(200, currency="EUR", vat=np.float32(0.19).astype(float).round(2), note=None)
+    assert table.examined(same)[1].cells == {}
+    assert table.examined(sales(200))[1].cells == {}  # they need not be there
+    text = same.assign(vat="0.19")
+    assert table.examined(text)[1].cells == {}
+    other = sales(200, currency="USD", vat=[0.07] * 50 + [0.19] * 150, note="late").assign(gaps=np.nan)
+    Z, issues = table.examined(other)
+    assert issues.cells == {
+        "gaps": {MORE_GAPS: 200},
+        "currency": {CHANGED: 200},
+        "vat": {CHANGED: 50},
+        "note": {FILLED: 200},
+    }
+    issues.require_few(0.05)  # the columns that are read can be read
+    assert Z.shape == (200, len(table.get_feature_names_out()))
+
+
+def test_what_was_constant_is_kept_in_the_file_and_looked_at_when_scoring(tmp_path, capsys):
+    Chain(Table(), quick()).fit(sales(300, currency="EUR")).save(tmp_path / "m.safetensors")
+    write(pa.Table.from_pandas(sales(50, currency="USD")), tmp_path / "t.csv")
+    assert main(["score", str(tmp_path / "m.safetensors"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]) == 0
+    said = "Column 'currency': in 50 of 50 rows the value is not the one that all rows of fitting had"
+    assert said in capsys.readouterr().err
+
+
+def test_a_constant_column_given_as_context_is_ignored_and_that_is_said():
+    rows = sales(300, currency="EUR", kind=np.arange(300) % 3)
+    with pytest.warns(UserWarning, match="given: 'currency' is the same in every row, and ignored"):
+        chain = Chain(Table(), quick(given=["currency", "kind"])).fit(rows)
+    assert chain.model_.given == ["kind"]
+    with pytest.warns(UserWarning, match="ignored"):
+        assert Chain(Table(), quick(given="currency")).fit(rows).model_.given is None

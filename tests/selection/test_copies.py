@@ -1,6 +1,7 @@
 """`centrality.copies`: exact copies, near ones, and rows that are the same but for one column."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -179,3 +180,76 @@ def test_columns_that_seem_to_name_the_rows_are_named_and_others_are_not():
     assert found.identifiers == ["id", "number"]
     assert "id, number were compared too" in found.summary()
     assert copies(frame[["id"]]).identifiers == []  # all there is
+
+
+def test_seconds_in_which_cells_differ_are_shown():
+    stamps = [pd.Timestamp("2024-01-01 00:01:07"), pd.Timestamp("2024-01-01 00:01:30")]
+    assert CopyGroup("near", (0, 1), {"when": stamps}).differences() == "when 2024-01-01 00:01:07 | 2024-01-01 00:01:30"
+
+
+def test_numbers_that_look_alike_are_shown_with_all_digits():
+    assert CopyGroup("near", (0, 1), {"x": [0.12345, 0.12346]}).differences() == "x 0.12345 | 0.12346"
+
+
+def test_whole_numbers_that_doubles_cannot_tell_apart_are_not_alike():
+    numbers = np.arange(2**53, 2**53 + 500)
+    assert len(copies(pd.DataFrame({"id": numbers, "same": 1}))) == 0
+
+
+def test_columns_that_cannot_be_compared_are_named():
+    with pytest.raises(InputError, match="column 'b' holds list<item: int64>, which cannot be compared: leave it out"):
+        copies(pa.table({"a": [1, 2], "b": [[1], [2]]}))
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """25 pictures in files; the last, without an ending, is a copy of photo 3."""
+    paths = [tmp_path / f"{number}.png" for number in range(24)] + [tmp_path / "scan"]
+    for path, picture in zip(paths, pictures(24), strict=False):
+        picture.save(path)
+    paths[-1].write_bytes(paths[3].read_bytes())
+    return [str(path) for path in paths]
+
+
+def test_an_image_with_an_unknown_ending_is_one_all_the_same_and_groups_name_the_files(photos):
+    (group,) = copies(photos)
+    assert (group.kind, group.rows, group.names) == ("exact", (3, 24), (photos[3], photos[24]))
+    assert str(group) == f"exact  {photos[3]}, {photos[24]}"
+
+
+@pytest.mark.parametrize("damage", ["no image", "a bomb", "missing"])
+def test_images_that_cannot_be_read_are_skipped_if_wanted_and_counted(photos, damage):
+    broken = photos[5]
+    if damage == "missing":
+        broken = photos[5] = photos[5] + ".gone.png"
+    elif damage == "a bomb":
+        Image.new("1", (30_000, 30_000)).save(broken)
+    else:
+        Path(broken).write_bytes(b"no image")
+    with pytest.raises(InputError, match="cannot be read as an image"):
+        copies(photos)
+    found = copies(photos, corrupt="skip")
+    assert [group.rows for group in found] == [(3, 24)]
+    assert found.skipped == [broken]
+    assert found.summary().endswith(f"1 image could not be read: {broken!r}.")
+
+
+def test_a_wrong_word_for_images_that_cannot_be_read_is_refused():
+    with pytest.raises(InputError, match="corrupt must be one of refuse, skip"):
+        copies(np.ones((30, 2)), corrupt="leave")
+
+
+def test_moments_beyond_all_calendars_are_compared_and_shown():
+    """Milliseconds that were stored as seconds, of the year 55,969."""
+    rng = np.random.default_rng(0)
+    when = pa.array(1_700_000_000_000 + np.append(np.arange(100), 500) * 10**9, pa.timestamp("s"))
+    X = rng.normal(size=(101, 2))
+    X[100] = X[3]
+    (group,) = copies(pa.table({"when": when, "a": X[:, 0], "b": X[:, 1]}))
+    assert (group.kind, group.rows) == ("one column", (3, 100))
+    assert [str(value)[:2] for value in group.differs["when"]] == ["55", "71"]
+
+
+def test_one_text_is_no_list_of_texts():
+    with pytest.raises(InputError, match="Several items were wanted, for example a list, got one str"):
+        copies("abc")

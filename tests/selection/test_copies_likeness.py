@@ -5,20 +5,20 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from centrality.selection.copies import likeness_by_model, of_images, of_table, of_texts
+from centrality.selection.copies import likeness_by_model, of_images, of_texts, vectors_of_table
 from tests.conftest import quick
 
 
 def test_columns_of_numbers_count_alike_whatever_their_units():
     X = np.random.default_rng(0).normal(size=(200, 2))
-    small, large = (of_table(pa.table({"a": X[:, 0], "b": X[:, 1] * unit})) for unit in (1.0, 1e6))
+    small, large = (vectors_of_table(pa.table({"a": X[:, 0], "b": X[:, 1] * unit}))[0] for unit in (1.0, 1e6))
     np.testing.assert_allclose(small, large, rtol=1e-4, atol=1e-5)
 
 
 def test_a_wild_cell_leaves_the_other_rows_their_differences():
     X = np.random.default_rng(0).normal(size=(200, 2))
     X[0, 0] = 1e9
-    Z = of_table(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    Z, _ = vectors_of_table(pa.table({"a": X[:, 0], "b": X[:, 1]}))
     assert len(np.unique(Z[:, 0])) == 200
 
 
@@ -27,12 +27,12 @@ def test_noise_in_a_column_that_is_zero_but_for_a_few_rows_stays_small():
     X = np.zeros((500, 2))
     X[:, 0] = np.random.default_rng(0).normal(size=500)
     X[:10, 1], X[10:40, 1] = 5.0, 1e-3
-    Z = of_table(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    Z, _ = vectors_of_table(pa.table({"a": X[:, 0], "b": X[:, 1]}))
     assert np.abs(Z[10:40, 1] - Z[-1, 1]).max() < 1e-2 < 1 < Z[0, 1] - Z[-1, 1]
 
 
 def test_tables_with_gaps_and_words_have_finite_vectors():
-    Z = of_table(pa.table({"a": [1.0, None, 3.0] * 10, "b": ["x", "y", None] * 10}))
+    Z, _ = vectors_of_table(pa.table({"a": [1.0, None, 3.0] * 10, "b": ["x", "y", None] * 10}))
     assert len(Z) == 30
     assert np.isfinite(Z).all()
     assert np.linalg.norm(Z[0] - Z[3]) < 1e-6 < np.linalg.norm(Z[0] - Z[1])

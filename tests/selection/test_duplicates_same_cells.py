@@ -79,3 +79,21 @@ def test_the_same_text_with_another_label_is_found_beside_one_column_alone():
 
 def test_groups_hold_the_places_of_equal_values_in_order():
     assert [group.tolist() for group in groups_alike(np.array([7, 3, 7, 5, 3, 7]))] == [[0, 2, 5], [1, 4]]
+
+
+def test_a_column_that_another_tells_is_no_second_witness():
+    """A price and the same with tax: rows of one price by chance differ in the weight alone."""
+    rng = np.random.default_rng(0)
+    price = rng.normal(100, 15, 1000).round(2)
+    table = pa.table({"price": price, "with tax": (1.19 * price).round(2), "weight": rng.normal(size=1000)})
+    assert but_one(table) == {}
+
+
+def test_rows_of_the_same_second_that_agree_but_for_one_column_are_found():
+    rng = np.random.default_rng(0)
+    seconds = rng.integers(0, 30 * 86_400, 500)
+    seconds[490:] = seconds[:10]
+    kind = rng.choice(["ash", "oak"], 500)
+    kind[490:] = kind[:10]
+    table = pa.table({"when": pa.array(seconds, pa.timestamp("s")), "kind": kind, "x": rng.normal(size=500).round(2)})
+    assert [tuple(group) for group in but_one(table)[2]] == [(row, 490 + row) for row in range(10)]

@@ -27,15 +27,15 @@ LARGE = ROW + " " * 100_000  # the same, and too large to be answered beside sma
 HANG = """
 # The real program, with requests that never end (and let nothing else of Python's run), and that want all memory.
 import re
-from centrality.apps.service import _worker, _requests
-right, _worker.GRACE = _requests.parse, 0.5
+from centrality.apps.service import requests, worker
+right, worker.GRACE = requests.parse, 0.5
 def parse(served, kind, query, *rest):
     if query == b"hang":
         re.match("(a+)+$", 64 * "a" + "b")
     if query == b"grab":
         bytearray(1 << 38)
     return right(served, kind, query, *rest)
-_requests.parse = parse
+requests.parse = parse
 """
 IMPATIENT = """
 # The real program, less patient than by default.

@@ -138,6 +138,8 @@ def test_counts_are_those_of_the_requests(server):
         ('{"rows": [[1, 2, 3]], "t": []}', JSON, "", 422, "t must lie between"),
         ('{"rows": [[1, 2, 3]], "p": 1}', JSON, "", 422, "Unknown: 'p'. A request has rows, t, p_values, explain"),
         ('{"rows": [[1, 2, 3]]}', JSON, "?t=a", 422, "t must lie between"),
+        ('{"rows": [[1, 2, 3]]}', JSON, "?t=0&t=1", 422, "t comes twice in the query"),
+        ('{"rows": [[1, 2, 3]], "t": [0, -0.0]}', JSON, "", 422, "Every t must differ from the others"),
         ('{"rows": [[1, 2, 3]]}', JSON, "?q=1", 422, "Unknown: 'q'"),
         ('{"rows": [[1, 2, 3]], "p_values": 1}', JSON, "", 422, "p_values must be true or false, got 1"),
         ('{"rows": [[1, 2, 3]], "t": [0, 1], "explain": true}', JSON, "", 422, "explain wants one t, got 2"),
@@ -267,10 +269,10 @@ def test_a_port_in_use_or_a_missing_model_is_said(file, server, tmp_path, capsys
 def test_a_bug_is_a_logged_500_that_shows_nothing_of_the_insides(start, file, tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
         # the real program, with a mistake for t = 0 and another for t = 1
-        "from centrality.apps.service import _requests\n"
+        "from centrality.apps.service import requests\n"
         "def answer(asked, *rest):\n"
         "    return len(None) if asked.ts[0] == 0 else int('drawer')\n"
-        "_requests.answer = answer\n"
+        "requests.answer = answer\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     server = start(str(file))

@@ -8,7 +8,7 @@ from centrality import tables
 from centrality.apps.cli import main
 from centrality.tables import TableError
 from centrality.tables.columns import DataNote
-from centrality.tables.csv import count_leading_zeros, recognised_separator
+from centrality.tables.csv import count_leading_zeros, header_row, recognised_separator
 from centrality.tables.text import TextSource
 from tests.conftest import quick
 
@@ -145,3 +145,65 @@ def test_another_separator_is_taken_said_and_kept_in_the_scores(model, tmp_path,
     scored = (tmp_path / "o.csv").read_text()
     assert scored.startswith(mark.join(["a", "note", "b", ""]))
     assert all(line + mark in scored for line in lines)
+
+
+TABLE_LINES = "a;b;c\n" + "".join(f"{k};{k},5;x{k}\n" for k in range(9))
+
+
+@pytest.mark.parametrize(
+    ("above", "line"),
+    [("Report 2024\n", 2), ("Report 2024\n\nof us, and you\n", 4), ("Report;;\n;;\n", 3), ("sep=;\nReport\n", 3)],
+)
+def test_what_stands_above_the_header_is_left_out_and_said(tmp_path, above, line):
+    (tmp_path / "t.csv").write_text(above + TABLE_LINES)
+    with pytest.warns(DataNote) as notes:
+        table = tables.read(tmp_path / "t.csv")
+    assert table.column_names == ["a", "b", "c"]
+    assert table["c"].to_pylist() == [f"x{k}" for k in range(9)]
+    assert f"the header was found in line {line}; what stands above it is left out: 'Report" in str(notes[-1].message)
+
+
+def test_the_separator_is_the_one_that_the_first_line_says(tmp_path):
+    (tmp_path / "t.csv").write_text("sep=;\n" + TABLE_LINES)
+    with pytest.warns(DataNote, match="separated by semicolons") as notes:
+        assert tables.read(tmp_path / "t.csv").column_names == ["a", "b", "c"]
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["", "b", "c"], ["1", "2", "3"]],  # row numbers without a name
+        [["a", "b"], ["1", "x", "y"], ["2", "x", "y"]],  # fewer names than columns: no row of names is below
+        [["a", "b", "c"], ["1", "2", "3"], ["4", "5"]],  # a line that lacks a field is an error, not a title
+        [["a"], ["b, c"], ["d"]],
+        [["a", "", ""], ["1", "2", "3"]],
+    ],
+)
+def test_the_first_row_names_the_columns_unless_one_below_is_the_first_of_the_tables_width(rows):
+    assert header_row(rows) == 0
+
+
+def test_several_columns_without_a_name_are_called_by_their_places(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,,\n1,2,,\n3,4,,\n")
+    assert tables.read(tmp_path / "t.csv").column_names == ["a", "b", "column 3", "column 4"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["950", "1.234", "12.345", "7"] * 9, pa.string()),  # whole numbers with points between thousands
+        (["9.5", "1.234", "12.345", "7"] * 9, pa.float64()),
+        (["1.234", "0.345", "12.345", "7"] * 9, pa.float64()),  # no group begins with a zero
+        (["1.234", "12.345"] * 9, pa.float64()),
+        (["950.000", "1.234"] * 9, pa.float64()),  # no number without a point
+        (["12E5", "3E1"] * 9, pa.string()),
+        (["1.2E5", "3e+1"] * 9, pa.float64()),
+    ],
+)
+def test_numbers_that_arrow_would_take_for_fractions_stay_text(tmp_path, values, kind):
+    (tmp_path / "t.csv").write_text("n,a\n" + "".join(f"1,{value}\n" for value in values))
+    table = tables.read(tmp_path / "t.csv")
+    assert table.schema.types == [pa.int64(), kind]
+    if kind == pa.string():
+        assert table["a"].to_pylist() == values

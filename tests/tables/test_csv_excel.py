@@ -62,3 +62,33 @@ def test_what_is_no_workbook_says_so(tmp_path, content):
 def test_an_empty_workbook_says_so(tmp_path):
     with pytest.raises(TableError, match="is empty: it has 0 rows and 0 columns"):
         tables.read(workbook(tmp_path / "t.xlsx", []))
+
+
+ROWS = [[k, k / 2, f"x{k}"] for k in range(9)]
+
+
+@pytest.mark.parametrize("above", [[["Report 2024"], []], [["Report 2024"]], [[None, "both", None], ["of", "", ""]]])
+def test_a_title_above_the_table_costs_no_column_and_the_header_is_named(tmp_path, above):
+    path = workbook(tmp_path / "t.xlsx", [*above, ["a", "b", "c"], *ROWS])
+    with pytest.warns(DataNote, match=f"header was found in row {len(above) + 1}; what stands above it is left out"):
+        table = tables.read(path)
+    assert table.to_pydict() == dict(zip("abc", map(list, zip(*ROWS, strict=True)), strict=True))
+
+
+def test_of_several_tables_on_a_sheet_the_largest_is_read_and_the_others_are_named(tmp_path):
+    beside = [[*row, None, 1, 2] for row in ROWS[:3]]
+    path = workbook(
+        tmp_path / "t.xlsx",
+        [["a", "b", "c", None, "p", "q"], *beside, *ROWS[3:], [], ["u", "v"], ["w", 2], ["w", 4], [], ["Source: us"]],
+    )
+    with pytest.warns(DataNote) as notes:
+        assert tables.read(path).column_names == ["a", "b", "c"]
+    places = [str(note.message).partition("'Sheet 0', ")[2] for note in notes]
+    assert places == ["4 rows at E1 are left out.", "3 rows at A12 are left out.", "'Source: us' at A16 are left out."]
+
+
+def test_a_table_goes_on_below_an_empty_row_and_beside_an_empty_column(tmp_path):
+    rows = [[a, b, None, c] for a, b, c in ROWS]
+    path = workbook(tmp_path / "t.xlsx", [["a", "b", None, "c"], *rows[:4], [], *rows[4:]])
+    assert tables.read(path).num_rows == 9
+    assert tables.read(path).column_names == ["a", "b", "c"]

@@ -69,8 +69,8 @@ def test_a_file_that_is_no_table_says_why(tmp_path, name, content, message):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", b"a,b\n1,caf\xe9\n", "is not UTF-8 throughout: .* iconv -f latin1 -t utf-8"),
-        ("t.csv", b"a,caf\xe9\n1,2\n", "column names are not UTF-8"),
+        ("t.csv", b"a,b\n1,caf\xe9\n2,caf\xc3\xa9\n", "is not UTF-8 throughout: .* Name its encoding"),
+        ("t.csv", "a,слово\n1,2\n".encode("cp1251"), "is not UTF-8 throughout: .* Name its encoding"),
         ("t.csv", b"a,a\n1,2\n", "column names must differ, but 'a' comes twice"),
         ("t.jsonl", b'{"a": 1}\n{"a": \n', "cannot be read as .jsonl"),
         ("t.jsonl", b"", "is empty: it has 0 rows"),

@@ -11,9 +11,12 @@ import pyarrow as pa
 import pytest
 
 from centrality import tables
+from centrality._internal.checks import InputError
 from centrality.apps.cli import main
 from centrality.tables import TableError, text
+from centrality.tables.columns import DataNote
 from centrality.tables.csv import HEAD, CsvDialect
+from centrality.tables.files import ToUtf8
 from centrality.tables.formats import open_stream
 
 
@@ -165,3 +168,35 @@ def test_arrows_threads_hold_nothing_of_pythons_so_that_a_program_may_end_at_onc
         assert issubclass(kind_of_file, pa.NativeFile)
         assert arrows > len(block) / 2  # copied: Arrow's own memory, not a view of Python's bytes
     assert given
+
+
+WESTERN = pa.table({"city": ["Köln", "Oslo", "Évreux"], "price": ["5 €", "6 €", "7 €"]})
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".json"])
+def test_a_file_of_windows_is_read_as_it_was_written_and_that_is_said(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    tables.write(WESTERN, path)
+    path.write_bytes(path.read_text("utf-8").encode("cp1252"))
+    with pytest.warns(DataNote, match=r"is read as cp1252, .* as it is not UTF-8: 'Köln'") as notes:
+        assert tables.read(path).equals(WESTERN)
+    assert len(notes) == 1
+
+
+def test_letters_are_whole_wherever_a_text_is_cut():
+    content = "a,b\n1,Köln 5 €\n2,Évreux\n"
+    for encoding in (None, "cp1252", "utf-16"):
+        for size in range(1, 9):
+            to_utf8 = ToUtf8("t", encoding)
+            written = content.encode(encoding or "utf-8")
+            pieces = [to_utf8(written[start : start + size]) for start in range(0, len(written), size)]
+            assert b"".join([*pieces, to_utf8(b"", last=True)]).decode() == content
+
+
+def test_the_user_names_an_encoding_that_the_bytes_do_not_show(tmp_path):
+    (tmp_path / "t.csv").write_bytes("a,b\n1,слово\n".encode("cp1251"))
+    assert tables.read(tmp_path / "t.csv", encoding="cp1251")["b"].to_pylist() == ["слово"]
+    with pytest.raises(TableError, match=r"cannot be read as utf-8: .*Name its encoding"):
+        tables.read(tmp_path / "t.csv", encoding="utf-8")
+    with pytest.raises(InputError, match="An encoding such as utf-8, cp1252 or utf-16 was wanted, got 'cp'"):
+        tables.read(tmp_path / "t.csv", encoding="cp")

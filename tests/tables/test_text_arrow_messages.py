@@ -38,7 +38,7 @@ def test_a_line_of_too_few_fields_names_the_row():
 def test_bytes_that_are_no_text_say_how_to_convert_them():
     said = explained(said_of_csv(b"1,caf\xe9\n", b=pa.string()), ["a", "b"], 0)
     assert said.startswith("not UTF-8 throughout: ")
-    assert said.endswith("iconv -f latin1 -t utf-8 old > new")
+    assert said.endswith("or save it as UTF-8.")
 
 
 def test_a_value_of_another_type_in_json_names_column_and_row():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centrality.tables.written_numbers import ENOUGH, LEARNED_FROM, NumberFormat, learn_writing
+from centrality.tables.written_numbers import ENOUGH, LEARNED_FROM, NumberFormat, learn_writing, ordered_levels
 from tests.present import present
 
 MARKS = [(".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " "), (",", "'")]
@@ -229,3 +229,37 @@ def test_digits_of_other_scripts_are_digits(zero):
 
 def test_zeros_in_front_are_codes_also_where_a_spreadsheet_marked_them_as_text():
     assert learn_writing(pa.array([f'="{code:05d}"' for code in range(490, 560)])) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["<=50K", ">50K"],
+        ["< 1 year", "1 year", "2 years", "10+ years"],
+        ["<$10,000", "$10,000 - $24,999", "$25,000+"],
+        ["500-1.000", "1.000-2.000", "über 2.000"],
+        ["-5 – 0", "0 – 5", "> 5", "no answer"],
+    ],
+)
+def test_limits_and_ranges_are_levels_of_an_order(levels):
+    shuffled = np.random.default_rng(0).permutation(levels * 6)
+    assert ordered_levels(pa.array(shuffled)) == levels
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2-1", "0-0", "3-2"],  # results
+        ["1 - bad", "2 - fair"],
+        ["<0.5"] * 80 + [f"{k / 7:.3f}" for k in range(20)],  # many limits, but the numbers do not come again
+        [f"{k}" for k in range(30)] * 9 + ["<1"],  # one limit among many numbers
+    ],
+)
+def test_codes_and_limits_among_measured_numbers_have_no_order(texts):
+    assert ordered_levels(pa.array(texts)) == []
+
+
+def test_what_a_measurement_may_be_off_is_left_out_and_said():
+    writing, doubt = learn_writing(pa.array([f"{k}.5 ± 0.3 kg" for k in range(30)]))
+    assert doubt == "what stands behind ± is left out"
+    assert present(writing).read(pa.array(["7.5 ± 0.1 kg", "7.5 +/- 2", "7.5"]))[0].tolist() == [7.5, 7.5, 7.5]

@@ -2,7 +2,8 @@
 
 import { colourOf, OTHER, type Paint } from "./core/colours";
 import { type Column, type Data, placesOf } from "./core/data";
-import type { BetterMap } from "./core/header";
+import { type Checked, type Found, placed } from "./core/findings";
+import type { BetterMap, Findings } from "./core/header";
 import type { Acts } from "./gl/scene";
 import type { Host } from "./host/hosts";
 import { Marks } from "./host/marks";
@@ -21,9 +22,14 @@ const [SLOWLY, BARS] = [700, 90]; // milliseconds between two updates of all pan
 const SHARE = 20; // panels take at most one part in so many of the time in which something is dragged
 const QUIET = 300; // milliseconds without a change after which things have come to rest
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
-const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "by", "table", "pinned", "selection", "beside"]);
+const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "cause", "a", "b", "list", "by", "table", "pinned", "selection"]);
+const MORPH = 900; // milliseconds in which rows go from their places on one map to those on the next
 
 export { any, type Changed };
+export interface Lit {
+  rows: Uint32Array;
+  name: string;
+}
 export interface Part {
   update(changed: Changed): void;
 }
@@ -39,6 +45,8 @@ export class App {
   visible?: Uint8Array; // by the filter and the brush
   count: number; // of visible rows
   complaint = ""; // about the query
+  checked?: Checked; // what is wrong with the rows, once that is known
+  lit?: Lit; // rows that are lit up on the map, for as long as they are pointed at
   limit = 0; // the score below which rows are flagged
   dark = false;
   begun: boolean; // the reader has done something: what opens now was asked for
@@ -72,7 +80,8 @@ export class App {
     this.scores = new Scores(data);
     this.begun = host.linked && location.hash.includes("panel=review");
     this.count = data.n;
-    this.first = { ...beginning(data.t), colour: data.colour };
+    this.first = { ...beginning(data.t), colour: data.colour, panel: data.findings ? "findings" : "review", table: data.kind === "picture" && host.linked ? "gallery" : "" };
+    if (data.findings && data.findings !== "ask") this.checked = placed(data.findings, data);
     this.state = host.linked ? readBack(location.hash.slice(1), this.first, data.n) : { ...this.first, ...host.wanted?.(data) };
     this.marks = new Marks(data, host, () => this.#note("marks"));
     if (!this.colours().some(([value]) => value === this.state.colour)) this.state.colour = "f";
@@ -101,6 +110,7 @@ export class App {
       hold: (held) => this.hold(held),
       announce: (text) => this.announce(text),
       keys: () => this.root.dataset.keys !== "off",
+      ...(this.data.kind === "picture" && { picture: async (row: number) => this.data.picture?.(row) ?? this.host.picture?.(row) }),
       linked: this.host.linked,
       gone: this.gone,
     };
@@ -124,13 +134,47 @@ export class App {
     }
   }
 
-  /** Put another map in place of the first. */
+  /** Put another map in place of the first: rows glide to where they lie on it, unless the reader wants no motion. */
   remap({ axes, points }: BetterMap): void {
+    const { data } = this;
     const bytes = Uint8Array.from(atob(points!), (c) => c.charCodeAt(0));
-    const [x, y] = placesOf(bytes, axes!, this.data.n);
-    Object.assign(this.data, { axes, x, y });
-    this.#note("map");
+    const [from, to] = [[data.x, data.y], placesOf(bytes, axes!, data.n)];
     this.set({ x: 0, y: 0, zoom: 1 });
+    const start = performance.now();
+    const step = (now: number) => {
+      const way = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1 : Math.min(1, Math.max(0, now - start) / MORPH);
+      const share = way * way * (3 - 2 * way);
+      const [x, y] = way < 1 ? from.map((line, k) => line.map((v, row) => v + share * (to[k][row] - v))) : to;
+      Object.assign(data, { axes, x, y });
+      this.#note("map");
+      if (way < 1 && !this.gone.aborted) requestAnimationFrame(step);
+    };
+    step(start);
+  }
+
+  /** Ask the host what is wrong with the rows: once there is a picture, which that must not delay. */
+  async check(): Promise<void> {
+    const { data, host } = this;
+    if (data.findings !== "ask" || !host.ask) return;
+    try {
+      data.findings = await host.ask<Findings>("findings", 0);
+    } catch (error) {
+      data.findings = { verdict: `These rows were not checked: ${(error as Error).message}`, rows: 0, findings: [] };
+    }
+    this.checked = placed(data.findings, data);
+    this.#note("findings");
+  }
+
+  /** The finding that is open, if one is. */
+  get open(): Found | undefined {
+    return this.checked?.found[this.state.cause];
+  }
+
+  /** Light up these rows on the map, with a name; or no longer. */
+  light(lit?: Lit): void {
+    if (lit === this.lit) return;
+    this.lit = lit;
+    this.#note("lit");
   }
 
   #note(key: Key): void {
@@ -306,6 +350,10 @@ export class App {
     this.filter = undefined;
     try {
       this.filter = search(query, this.data, this.scores, this.marks.columns());
+      if (this.filter && !this.filter.includes(1)) {
+        this.filter = undefined;
+        this.#missed(query);
+      }
     } catch (error) {
       if (!(error instanceof QueryError)) throw error;
       this.complaint = error.message;
@@ -313,6 +361,13 @@ export class App {
     if (!Object.keys(ranges).length) return;
     this.filter ??= new Uint8Array(this.data.n).fill(1);
     narrow(this.filter, ranges, this.data.columns);
+  }
+
+  /** Nothing is found: the map stays as it is, and a word that may be the start of a column's name is answered by it. */
+  #missed(query: string): void {
+    const words = query.toLowerCase().split(/[^\p{L}\p{N}_]+/u).filter((word) => word.length > 2);
+    const meant = this.data.columns.find(({ name }) => words.some((word) => name.toLowerCase().includes(word)));
+    this.complaint = `No row holds “${query}”.${meant ? ` Did you mean a column: ${meant.name}${meant.kind === "number" ? ">" : ":"}… ?` : ""}`;
   }
 
   /** Which rows are visible now, and how many. */

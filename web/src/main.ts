@@ -3,26 +3,26 @@
 import { App, type Part } from "./app";
 import { Banner } from "./ui/banner";
 import { Bulk } from "./ui/bulk";
-import { Beside } from "./ui/beside";
 import { Cards } from "./ui/cards";
 import { Copies } from "./ui/copies";
 import { ColumnsPanel } from "./ui/columns";
+import { Comparison } from "./ui/comparison";
 import { Controls } from "./ui/controls";
 import { decode } from "./core/data";
 import { Detail } from "./ui/detail";
 import { Dial } from "./ui/dial";
 import { h } from "./ui/dom";
 import { Drawer } from "./ui/drawer";
+import { FindingsPanel } from "./ui/findings";
 import { Histogram } from "./ui/histogram";
 import { fromFile, fromServer, type Host, type NotebookModel } from "./host/hosts";
 import { Legend } from "./ui/legend";
 import { MapPart } from "./gl/map";
 import { fromNotebook } from "./host/notebook";
-import { Outliers } from "./ui/outliers";
 import { Panels } from "./ui/panels";
 import { Queue } from "./ui/queue";
+import { Ranking } from "./ui/ranking";
 import { Selection } from "./ui/selection";
-import { WhatIf } from "./ui/whatif";
 import { Answers } from "./ui/why";
 
 /** Show the page; what comes back takes it down. */
@@ -38,6 +38,7 @@ async function mount(root: HTMLElement, host: Host): Promise<() => void> {
     requestAnimationFrame(() => requestAnimationFrame(() => {
       root.dataset.ready = "yes";
       performance.mark("centrality-ready");
+      void app.check();
     }));
     if (data.later && host.better) void improve(app);
     return () => app.end();
@@ -76,19 +77,9 @@ async function improve(app: App): Promise<void> {
 function build(app: App, live: HTMLElement): void {
   const answers = new Answers(app);
   const copies = new Copies(app);
-  const map = new MapPart(app.data, app.acts((row) => {
-    detail.hover(row);
-    beside.show(row);
-  }));
-  const beside: Beside = new Beside(app, (row) => {
-    detail.hover(row);
-    map.show(row);
-  });
+  const map = new MapPart(app.data, app.acts((row) => detail.hover(row)));
   const detail: Detail = new Detail(app, answers, copies, map.element, (row) => map.toPixels(row), (row) => map.covered(row));
-  const point = (row: number) => {
-    map.show(row, true);
-    beside.show(row);
-  };
+  const point = (row: number) => map.show(row, true);
   app.host.hover?.((id) => {
     point(app.data.row(id));
     detail.hover(app.data.row(id));
@@ -99,16 +90,19 @@ function build(app: App, live: HTMLElement): void {
   const drawer = new Drawer(app);
   const banner = new Banner(app);
   const histogram = new Histogram(app);
-  const panels: (Part & { element: HTMLElement })[] = [histogram, new Outliers(app), new Selection(app), new Bulk(app),
-    new Panels(app, { ranking: new Cards(app, answers, point), review: new Queue(app, answers, copies), columns: new ColumnsPanel(app),
-      ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
+  const ranking = new Ranking(app, histogram, new Cards(app, answers, point));
+  const panels = new Panels(app, { findings: new FindingsPanel(app), review: new Queue(app, answers, copies), ranking, columns: new ColumnsPanel(app),
+    compare: new Comparison(app) });
+  const chosen: (Part & { element: HTMLElement })[] = [new Selection(app), new Bulk(app)];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
-  app.parts.push({ update: (changed) => map.set(app, changed) }, beside, dial, detail);
-  app.resting.push(() => map.rest(), () => beside.rest());
+  app.parts.push({ update: (changed) => map.set(app, changed) }, dial, detail);
+  app.resting.push(() => map.rest());
   app.bars.push(histogram);
-  app.panels.push(banner, controls, legend, ...panels, drawer);
+  app.panels.push(banner, controls, legend, panels, ...chosen, drawer);
   app.root.replaceChildren(banner.element, controls.element,
-    h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, dial.element, detail.dock, ...panels.map((part) => part.element))), live);
+    h("main", h("aside.panels", { label: "Panels" }, panels.element),
+      h("div.left", map.tools, map.element, dial.element, legend.element, drawer.element),
+      h("aside.inspector", { label: "What is chosen" }, detail.dock, ...chosen.map((part) => part.element))), live);
 }
 
 const page = document.querySelector<HTMLElement>("#centrality-page");

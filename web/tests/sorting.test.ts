@@ -53,10 +53,13 @@ test("columns that set rows apart come in order, by deviations or by four times 
     ],
   });
   const found = differences(sample, Uint32Array.of(0, 1));
-  // kind: all of them a, a quarter overall, which counts 3; size: 9 against 2.625, a deviation of 3.72.
+  // kind: all of them a, a quarter overall, which counts 3; size: both 9, as a quarter are, which counts as much.
   expect(found.map(({ column }) => column.name)).toEqual(["kind", "size"]);
   expect(found[0].text).toBe("a 100%, 25% overall");
-  expect(found[1].by).toBeCloseTo((9 - 2.625) / Math.sqrt((2 * 81 + 3) / 8 - 2.625 ** 2), 5);
+  expect(found[1].by).toBeCloseTo(4 * (1 - 2 / 8), 5);
+  expect(found[1].text).toBe("= 9 100%, 25% overall");
+  const [apart] = differences(sample, Uint32Array.of(0, 3, 5)).filter(({ column }) => column.name === "size");
+  expect(apart.by).toBeCloseTo((11 / 3 - 2.625) / Math.sqrt((2 * 81 + 3) / 8 - 2.625 ** 2), 5); // means, in deviations
 });
 
 test("numbers and counts in few characters", () => {

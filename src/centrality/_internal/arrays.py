@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +93,8 @@ def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
 
 def largest(X: Any) -> NDArray[np.float64]:  # (p,)
     """Return the largest magnitude in each column of an array or a sparse matrix."""
+    from scipy import sparse  # here: an ONNX file is scored without it
+
     high, low = (end.toarray().ravel() if sparse.issparse(end) else end for end in (X.max(axis=0), X.min(axis=0)))
     return np.maximum(np.abs(np.asarray(high, dtype=np.float64)), np.abs(np.asarray(low, dtype=np.float64)))
 
@@ -109,13 +110,56 @@ def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
 
 def in_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)
     """Return the columns divided by their units, and the units; X itself where all units are 1."""
+    from scipy import sparse
+
     unit = unit_of(largest(X))
     if (unit == 1).all():
         return X, unit
     return (X.multiply(1 / unit).tocsr() if sparse.issparse(X) else X / unit), unit
 
 
+def evenly_spaced(count: int, limit: int) -> NDArray[np.intp]:
+    """Return the numbers of at most `limit` of `count` rows, evenly spaced from the first to the last.
+
+    >>> evenly_spaced(9, 3).tolist(), evenly_spaced(2, 3).tolist()
+    ([0, 4, 8], [0, 1])
+    """
+    return np.linspace(0, count - 1, min(count, limit)).astype(np.intp)
+
+
+def safe_divide(a: Any, b: NDArray[np.float64], default: float = 0.0) -> NDArray[np.float64]:
+    """Return a / b where b is above 0, and elsewhere this default.
+
+    >>> safe_divide(1.0, np.array([2.0, 0.0])).tolist()
+    [0.5, 0.0]
+    """
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    return np.asarray(np.divide(a, b, out=np.full(shape, default), where=np.broadcast_to(np.asarray(b) > 0, shape)))
+
+
+def bend(values: NDArray[np.float64], knee: float) -> NDArray[np.float64]:
+    """Return values as they are up to the knee on either side; beyond it a logarithm goes on.
+
+    >>> bend(np.array([-2.0, 5.0, 5 + np.e - 1]), knee=5.0).tolist()
+    [-2.0, 5.0, 6.0]
+    """
+    far = np.maximum(np.abs(values) - knee, 0.0)
+    return np.asarray(np.sign(values) * (np.minimum(np.abs(values), knee) + np.log1p(far)))
+
+
+def unbend(values: NDArray[np.float64], knee: float, farthest: float) -> NDArray[np.float64]:
+    """Return the inverse of `bend`; values beyond the knee by more than `farthest` become what that one becomes."""
+    far = np.minimum(np.maximum(np.abs(values) - knee, 0.0), farthest)
+    return np.asarray(np.sign(values) * (np.minimum(np.abs(values), knee) + np.expm1(far)))
+
+
 def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return mean and standard deviation of each column, or of the numbers of one."""
     scaled, unit = in_units(X)
     return scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit
+
+
+def subsample_evenly(X: Any, limit: int) -> Any:
+    """Return at most `limit` rows, evenly spaced, the first and the last among them."""
+    n = X.shape[0]
+    return X if n <= limit else X[evenly_spaced(n, limit)]

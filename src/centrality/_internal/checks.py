@@ -139,5 +139,5 @@ def optional(module: str, extra: str) -> ModuleType:
             reason, cause = f"This needs {package}, which is not installed", None
         else:  # the package is there, but something it needs is not: the error shows what
             reason, cause = f"This needs {package}, which could not be imported ({error})", error
-        message = f"{reason}. Install it with: pip install 'centrality[{extra}]'"
+        message = f"{reason}. In your clone of centrality: pip install '.[{extra}]'"  # no index has a release yet
         raise MissingExtraError(message, name=error.name) from cause

@@ -266,15 +266,30 @@ def in_memory(X: Any) -> Any:
         return X
     kind = type(X).__module__.partition(".")[0]
     if kind == "torch" and hasattr(X, "detach"):
-        return X.detach().cpu().numpy()
+        tensor = X.detach().cpu()
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
     if kind == "pyspark":
         raise InputTypeError(
             "A table on this machine was wanted, got one of Spark: centrality.spark.score scores those."
         )
     if kind == "xarray" and hasattr(X, "data_vars"):
         raise InputTypeError("Rows and columns were wanted, got an xarray Dataset: give its to_dataframe() instead.")
+    require_distinct_names(X)
     frame = nw.from_native(X, pass_through=True)
     return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else without_mask(X)
+
+
+def require_distinct_names(X: Any) -> None:
+    """Raise if two columns of a pandas or Arrow table have one name, or names that a file could not tell apart."""
+    names = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    if type(X).__module__.partition(".")[0] not in ("pandas", "pyarrow") or names is None or hasattr(names, "levels"):
+        return
+    first: dict[str, object] = {}
+    for name in names:
+        if str(name) in first:
+            same = repr(name) if first[str(name)] == name else f"{first[str(name)]!r} and {name!r}, which are the same"
+            raise InputError(f"Two columns are called {same}: rename one, so that each has a name of its own.")
+        first[str(name)] = name
 
 
 def without_mask(X: Any) -> Any:

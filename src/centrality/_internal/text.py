@@ -23,8 +23,9 @@ def number(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
-        has_time = value.time().isoformat() != "00:00:00"
-        return value.isoformat(sep=" ", timespec="minutes") if has_time else value.date().isoformat()
+        if value.time().isoformat() == "00:00:00":
+            return value.date().isoformat()
+        return value.isoformat(sep=" ", timespec="auto" if value.second or value.microsecond else "minutes")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -34,6 +35,28 @@ def number(value: object) -> str:
     if isinstance(value, float):
         return _decimal(value)
     return " ".join(str(value).split())
+
+
+def none_if_missing(value: object) -> object:
+    """Return None for what frames write where nothing is: None, NaN, NaT, pandas' NA; any other value as it is.
+
+    >>> none_if_missing(float("nan")), none_if_missing("nan"), none_if_missing(0)
+    (None, 'nan', 0)
+    """
+    if value is None or type(value).__name__ == "NAType":  # a comparison with NA is neither true nor false
+        return None
+    return None if value != value else value
+
+
+def column_name(kind: str, t: float, own: float) -> str:
+    """Name the column of a score at t: as its kind if that is the model's own t, else with t in per cent, no dot.
+
+    >>> column_name("centrality", 0.5, own=0.5), column_name("centrality", 0.25, own=0.5)
+    ('centrality', 'centrality_t25')
+    >>> column_name("p_value", 0.125, own=0.5), column_name("reasons", 1 / 3, own=0.5)
+    ('p_value_t12_5', 'reasons_t33_333333')
+    """
+    return kind if t == own else f"{kind}_t{100 * abs(t):.6f}".rstrip("0").rstrip(".").replace(".", "_")
 
 
 def shortened(text: str) -> str:
@@ -85,7 +108,7 @@ class Markup(str):
 
 
 class Bar(NamedTuple):
-    """Hold one bar of a chart: where it begins, from the top, and its length, in pixels."""
+    """One bar of a chart: where it begins, from the top, and its length, in pixels."""
 
     top: float
     height: float

@@ -2,33 +2,36 @@
 
 Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is one of
 them, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
-data and however good or bad the model. Only the training rows must not serve as inliers: the model knows them.
+data and however good or bad the model. Training rows cannot serve as inliers: the model knows them.
 
 Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
 the same p-values. Breaking ties at random instead makes them exactly uniform.
 
-Outliers among the calibration rows make p-values larger than they need be, so that outliers are missed. Where at most a
+Outliers among the calibration rows make p-values larger than necessary, so that outliers are missed. If at most a
 share e of them are outliers, the e least central ones can be left out (`CalibrationRows`): P(p <= a) is then at most
 a + e (1 - a), and a if those left out were the outliers. So of n inliers in question, at most e n more are called, on
-average, than the rule allows. A p-value of e + (1 - e) p would keep every promise, and never be below e: it finds
-nothing, so nobody is given it.
+average, than the rule allows. (A p-value of e + (1 - e) p would keep every promise, but never be below e, and so find
+nothing.)
 
-Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Of them
-only a group is left out that lies apart from the rest (`count_separated_outliers`): more rows far out than the tail of
-the others can explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is left out, so that
+Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Only a
+group that lies apart from the rest is left out (`count_separated_outliers`): more rows far out than the tail of the
+others can explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is left out, so that
 what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal import arrays
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError, fraction, positive, warn_caller
 from centrality._internal.text import rounded_up
+from centrality.analysis.severity import Tail
 from centrality.network.calibration import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
@@ -42,7 +45,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CalibrationRows(FrozenArrays):
-    """Hold the units of calibration rows, at most a share `contamination` of which are outliers."""
+    """The head scores of calibration rows, at most a share `contamination` of which are outliers."""
 
     units: NDArray[np.float64]  # (m, 2)
     contamination: float = 0.0
@@ -56,25 +59,34 @@ class CalibrationRows(FrozenArrays):
         mixing: Mixing,
         rows: NDArray[np.intp] | None = None,
     ) -> Self:
-        """Hold these units, evenly spaced ones if there are many; rows without units (NaN) are left out.
+        """Keep these head scores, evenly spaced ones if there are many; rows without scores (NaN) are left out.
 
         With "auto", a group at the low end that lies apart from the rest at t = 1/2 is left out too, as outliers.
         `rows` are their numbers among the training rows, if they are training rows.
         """
-        known = np.flatnonzero(~np.isnan(units).any(1))
-        kept = known[subsample_evenly(np.arange(len(known)))]
+        kept = subsample_evenly(np.flatnonzero(~np.isnan(units).any(1)))
         if contamination == "auto":
             kept = kept[~outliers_apart(units[kept], mixing)]
         share = fraction("contamination", contamination) if contamination and contamination != "auto" else 0.0
         return cls(units[kept], share, None if rows is None else rows[kept].astype(np.int64))
 
     def scores(self, mixing: Mixing, t: float) -> Scores:
-        """Return the scores at t, in units, of those rows that count as inliers: all but the least central."""
+        """Return the rising scores at t of those rows that count as inliers: all but the least central."""
         scores = np.sort(mixing.mixed(self.units, t))
         return scores[int(self.contamination * len(scores)) :]
 
+    def tail(self, mixing: Mixing, t: float) -> Tail | None:
+        """Return the low end of the `scores` at t, from which severities are extrapolated."""
+        if t not in self._tails:
+            self._tails[t] = Tail.of(self.scores(mixing, t))
+        return self._tails[t]
+
+    @cached_property
+    def _tails(self) -> dict[float, Tail | None]:
+        return {}
+
     def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
-        """Return a quantile of each unit over the rows that count as inliers."""
+        """Return a quantile of each head score over the rows that count as inliers."""
         return np.asarray(np.quantile(self.units, self.contamination + level * (1 - self.contamination), axis=0))
 
 
@@ -82,13 +94,13 @@ def outliers_apart(units: NDArray[np.float64], mixing: Mixing) -> NDArray[np.boo
     """Say which of these rows are outliers that form a group apart from the rest at t = 1/2; there may be none."""
     scores = mixing.mixed(units, 0.5)
     order = np.argsort(scores, kind="stable")
-    found = np.zeros(len(scores), dtype=bool)
-    found[order[: count_separated_outliers(scores[order])]] = True
-    return found
+    apart = np.zeros(len(scores), dtype=bool)
+    apart[order[: count_separated_outliers(scores[order])]] = True
+    return apart
 
 
 def count_separated_outliers(scores: Scores) -> int:
-    """Return how many of these scores, in rising order, are a group of outliers at their low end: often none.
+    """Count the outliers that form a group at the low end of these rising scores: often none.
 
     Let d be the distance below the median. In the tails of one group of rows, log d rises the more slowly with
     -log(share of rows beyond d) the farther out; from the lowest quarter to the lowest 8% it rises by `weight`. So of
@@ -97,7 +109,7 @@ def count_separated_outliers(scores: Scores) -> int:
 
     Rows that are clean but of several kinds have tails that get heavier farther out, and would be called a group. So
     the group must also lie apart, with an empty space before it: i log(d_i / d_(i + 1)) is exponential, its mean the
-    rise of log d there, and the chance of so wide a space is to be below one in a hundred over all i. That rise is the
+    rise of log d there, and the chance of so wide a space must be below one in a hundred over all i. That rise is the
     largest of three: `weight`, and those over as many rows inside of the space and over half of the group. Equal scores
     count once: where columns are coarse, space between scores says nothing.
 
@@ -107,7 +119,8 @@ def count_separated_outliers(scores: Scores) -> int:
     (0, 40)
     """
     scores, counts = np.unique(scores, return_counts=True)
-    if (most := int(TAIL_TO * len(scores))) <= APART_LEAST:
+    most = int(TAIL_TO * len(scores))
+    if most <= APART_LEAST:
         return 0
     median = np.median(scores)
     start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
@@ -115,23 +128,31 @@ def count_separated_outliers(scores: Scores) -> int:
         return 0
     weight = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
     distance = median - scores
+
+    # Where is an empty space wide enough?
     sizes = np.arange(APART_LEAST, most)
     space = np.log(distance[sizes - 1] / distance[sizes])
-    inside = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
-    beyond = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
-    rise = np.maximum(weight, np.maximum(inside, beyond))
+    rise_inside = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
+    rise_beyond = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
+    rise = np.maximum(weight, np.maximum(rise_inside, rise_beyond))
     apart = sizes[sizes * space / rise >= np.log(len(sizes) / SPACE_LEVEL)]
+
+    # Are there more rows beyond such a space than the tail explains?
     wholes = np.unique(np.geomspace(APART_LEAST, most, APART_RANKS).round().astype(np.intp))
     i, j = (grid.ravel() for grid in np.meshgrid(apart, wholes, indexing="ij"))
-    i, j = i[i < j], j[i < j]
+    smaller = i < j
+    i = i[smaller]
+    j = j[smaller]
     if not len(i):
         return 0
     expected = np.minimum((distance[i - 1] / distance[j - 1]) ** (-1 / weight), 1 - 1e-9)
-    seen = i / j
-    chance = -j * (seen * np.log(seen / expected) + (1 - seen) * np.log((1 - seen) / (1 - expected)))
-    chance[seen <= expected] = 0.0
-    best = int(chance.argmin())
-    return int(counts[: i[best]].sum()) if chance[best] + np.log(len(wholes)) <= np.log(APART_LEVEL) else 0
+    share = i / j
+    log_chance = -j * (share * np.log(share / expected) + (1 - share) * np.log((1 - share) / (1 - expected)))
+    log_chance[share <= expected] = 0.0
+    best = int(log_chance.argmin())
+    if log_chance[best] + np.log(len(wholes)) > np.log(APART_LEVEL):
+        return 0
+    return int(counts[: i[best]].sum())
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
@@ -142,14 +163,32 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
     >>> p_values(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.1, 0.4, 0.9]))
     array([0.2, 0.6, 1. ])
     """
-    unknown = np.isnan(scores)
+    unscored = np.isnan(scores)
     if rng is not None:
-        # Every point, inlier or not, gets a random number, which decides among those of equal score.
+        # Every row, inlier or not, gets a random number, which decides among those of equal score.
         level = np.unique(np.concatenate([inliers, scores]), return_inverse=True)[1]
-        drawn = level + rng.random(len(level))
-        inliers, scores = drawn[: len(inliers)], drawn[len(inliers) :]
+        tie_free = level + rng.random(len(level))
+        inliers, scores = tie_free[: len(inliers)], tie_free[len(inliers) :]
     p = (1 + np.searchsorted(np.sort(inliers), scores, side="right")) / (len(inliers) + 1)
-    return np.where(unknown, np.nan, p)
+    return np.where(unscored, np.nan, p)
+
+
+def p_value_intervals(p: Scores, calibration_rows: int, confidence: float) -> Scores:  # (n,) -> (n, 2)
+    """Return exact confidence intervals of the share of ordinary rows that score no higher (Clopper and Pearson).
+
+    Of m calibration rows, k = p (m + 1) - 1 score no higher: a binomial number, whose chance the interval is about.
+
+    >>> p_value_intervals(np.array([1 / 901, 0.5]), 900, 0.95).round(4).tolist()
+    [[0.0, 0.0041], [0.4657, 0.5321]]
+    """
+    from scipy.special import betaincinv
+
+    k = np.round(p * (calibration_rows + 1)) - 1
+    tail = (1 - confidence) / 2
+    with np.errstate(invalid="ignore"):
+        low = np.where(k > 0, betaincinv(np.maximum(k, 1), calibration_rows - k + 1, tail), 0.0)
+        high = np.where(k < calibration_rows, betaincinv(k + 1, np.maximum(calibration_rows - k, 1), 1 - tail), 1.0)
+    return np.where(np.isnan(p)[:, None], np.nan, np.column_stack([low, high]))
 
 
 def largest_rejected(p: Scores, fdr: float) -> float:
@@ -234,10 +273,10 @@ class Rule:
 
     def threshold(self, scores: Scores, inliers: Scores | None) -> float:
         """Return the score below which rows are outliers; rows without a score do not count."""
-        known = scores[~np.isnan(scores)]
+        scores = scores[~np.isnan(scores)]
         if inliers is None:
-            return threshold_by_contamination(known, self.value)
-        return RULES[self.name](inliers, known, self.value)
+            return threshold_by_contamination(scores, self.value)
+        return RULES[self.name](inliers, scores, self.value)
 
 
 RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
@@ -246,9 +285,9 @@ RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
 }
 
 
-def subsample_evenly(units: NDArray[Any], limit: int = CALIBRATION_ROWS) -> NDArray[Any]:
+def subsample_evenly(rows: NDArray[Any], limit: int = CALIBRATION_ROWS) -> NDArray[Any]:
     """Return at most `limit` rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
-    return units if len(units) <= limit else units[np.linspace(0, len(units) - 1, limit).astype(np.intp)]
+    return np.asarray(arrays.subsample_evenly(rows, limit))
 
 
 def threshold_of_level(inliers: Scores, level: float) -> float:

@@ -1,22 +1,20 @@
-"""Tell whether data have changed: by score, by column, by window, in a stream.
+"""Tell whether data have changed: by their scores, column by column, window by window, in a stream.
 
 Three kinds of tests share the level asked for equally, and within a kind Holm's rule adjusts for there being many:
 
 heads    The scores of each head, against quantiles of what new rows would score: Kolmogorov and Smirnov's test, and an
-         exact count of the rows that are odder than all but 0.5% of the training rows. Sees new groups and broken rows.
-columns  Each column by itself (`drift_columns.py`). Sees shifts that leave rows as typical as they were.
-pairs    The rank correlation of each pair of columns, where they are not too many.
+         exact count of the rows that are odder than all but 0.5% of the training rows. Finds new groups, broken rows.
+columns  Each column by itself (`drift_columns`). Finds shifts that leave rows as typical as they were.
+pairs    The rank correlation of each pair of columns, unless there are too many.
 
 Effect sizes do not grow with the number of rows: Cliff's delta is the chance that a new row is more central (or higher)
-than a training row, minus the reverse.
-
-The test of all rows together has a p-value of its own. Each window has one, too; they are adjusted for there being many
-(Holm), so that with rows that have not changed, the chance of even one alarm over all windows is at most `ALPHA`.
+than a training row, minus the reverse. All rows together have one p-value. Each window has one, too, adjusted for there
+being many: while rows do not change, the chance of even one alarm over all windows is at most `ALPHA`.
 """
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +27,9 @@ from centrality.analysis.drift_columns import (
     MANY,
     TAIL,
     ColumnDrift,
+    Constant,
+    ConstantDrift,
+    Names,
     PairDrift,
     TrainingColumns,
     distribution,
@@ -36,15 +37,23 @@ from centrality.analysis.drift_columns import (
     more_beyond,
 )
 
-KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
+KEPT = 1001  # quantiles of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
-BLUR = 0.08  # how far a head is off where what new rows would score can only be guessed: no gap is narrower
+BLUR = 0.08  # scores of new rows can only be estimated: gaps between heads narrower than this do not count
 NAMED = 5  # changes named in words
+FEWEST = 20  # rows of a window: with fewer, only a complete change would be noticed
+CHART_HEIGHT = 40  # pixels
+IN_ORDER = (
+    "If the rows are in order of time, windows may differ from the training rows as a whole although nothing is wrong, "
+    "because of the season or a trend: then compare with a model of the same season."
+)
+
+Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class HeadDrift:
-    """Hold one head's drift: the largest gap between the two distributions, its p-value, and Cliff's delta.
+    """The drift of one head: the largest gap between the two distributions, its p-value, and Cliff's delta.
 
     >>> import numpy as np
     >>> from centrality.analysis.drift import TrainingScores
@@ -71,12 +80,12 @@ class HeadDrift:
         return f"rows are {way} central ({self.name}, effect {self.effect:+.2f})"
 
 
-Change = HeadDrift | ColumnDrift | PairDrift
+Change = HeadDrift | ColumnDrift | PairDrift | ConstantDrift
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Hold what `drift` found in `rows` new rows: print it, or ask whether a change was `detected`, and in what.
+    """What `drift` says of `rows` new rows: print it, or ask whether a change was `detected`, and in what.
 
     >>> import numpy as np
     >>> from centrality.analysis.drift import TrainingScores
@@ -92,6 +101,7 @@ class Drift:
     local_head: HeadDrift
     columns: tuple[ColumnDrift, ...] = ()  # none where only scores were compared
     pairs: tuple[PairDrift, ...] = ()  # none where columns are many
+    constants: tuple[ConstantDrift, ...] = ()  # columns that had one value in all training rows
 
     @property
     def p_value(self) -> float:
@@ -108,10 +118,10 @@ class Drift:
 
         Pairs with a changed column are left out: they would report the same change again.
         """
-        found = [one for p, one in sorted(self._adjusted(), key=lambda pair: pair[0]) if p <= alpha]
-        found = [one for one in found if one.matters(effect)]
-        moved = {one.name for one in found if isinstance(one, ColumnDrift)}
-        return [one for one in found if not (isinstance(one, PairDrift) and moved & set(one.names))]
+        by_p_value = sorted(self._adjusted(), key=lambda pair: pair[0])
+        changes = [change for p, change in by_p_value if p <= alpha and change.matters(effect)]
+        columns = {change.name for change in changes if isinstance(change, ColumnDrift)}
+        return [change for change in changes if not (isinstance(change, PairDrift) and columns & set(change.names))]
 
     def detected(self, *, alpha: float = ALPHA, effect: float = EFFECT) -> bool:
         """Say whether something changed both beyond chance and by enough to matter."""
@@ -119,22 +129,23 @@ class Drift:
 
     def _adjusted(self) -> list[tuple[float, Change]]:
         """Return each test's p-value, adjusted over all of them."""
-        kinds: list[Sequence[Change]] = [(self.global_head, self.local_head), self.columns, self.pairs]
-        kinds = [kind for kind in kinds if kind]
+        heads = (self.global_head, self.local_head)
+        kinds: list[Sequence[Change]] = [tests for tests in (heads, self.columns, self.pairs, self.constants) if tests]
         return [
-            (min(1.0, len(kinds) * p), one)
-            for kind in kinds
-            for p, one in zip(holm([one.p_value for one in kind]), kind, strict=True)
+            (min(1.0, len(kinds) * p), test)
+            for tests in kinds
+            for p, test in zip(holm([test.p_value for test in tests]), tests, strict=True)
         ]
 
     def in_words(self) -> str:
-        """Name what changed, the clearest first; an empty string if nothing did."""
-        names: dict[str, str] = {}
-        for one in self.changes():
-            if not isinstance(one, HeadDrift):
-                names.setdefault(one.name if isinstance(one, ColumnDrift) else " and ".join(one.names), str(one))
-        more = f", and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return ", ".join(list(names.values())[:NAMED]) + more
+        """Name the columns and pairs that changed, the clearest first; an empty string if there is none."""
+        words: dict[str, str] = {}
+        for change in self.changes():
+            if not isinstance(change, HeadDrift):
+                name = " and ".join(change.names) if isinstance(change, PairDrift) else change.name
+                words.setdefault(name, str(change))
+        more = f", and {len(words) - NAMED} more" if len(words) > NAMED else ""
+        return ", ".join(list(words.values())[:NAMED]) + more
 
     def _repr_html_(self) -> str:
         verdict = "changed" if self.detected() else "no change that matters"
@@ -142,11 +153,10 @@ class Drift:
 
     def __str__(self) -> str:
         way = "less" if self.effect < 0 else "more"
-        text = (
-            f"{self.rows:,} new rows are {way} central than the training rows: effect "
-            f"{self.global_head.effect:+.2f} global, {self.local_head.effect:+.2f} local, p = {self.p_value:.2g}"
+        return with_words(
+            f"{self.rows:,} new rows are {way} central than the training rows: {effects(self)}, p = {self.p_value:.2g}",
+            self,
         )
-        return f"{text}; {words}" if (words := self.in_words()) else text
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -163,24 +173,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
-@dataclass(frozen=True)
-class Names:
-    """Hold the names of the columns of vectors, and which of them have an order (higher and lower)."""
-
-    of_columns: Sequence[str]
-    directions: Sequence[bool]
-
-    @classmethod
-    def numbered(cls, count: int) -> "Names":
-        """Return the names x0, x1, ... for so many columns."""
-        return cls([f"x{j}" for j in range(count)], [True] * count)
-
-
 @dataclass(frozen=True, eq=False)
 class TrainingScores(FrozenArrays):
-    """Hold the summary of the training rows that a model keeps: quantiles of their heads and columns."""
+    """The summary of the training rows that a model keeps: quantiles of their heads, and of their columns."""
 
-    quantiles: NDArray[np.float64]  # (2, k) of the global and of the local head, evenly spaced
+    quantiles: Matrix  # (2, k) of the global and of the local head, evenly spaced
     rows: int  # how many rows they stand for
     columns: TrainingColumns | None = None  # None: only scores can be compared
 
@@ -192,40 +189,43 @@ class TrainingScores(FrozenArrays):
 
     @classmethod
     def of(
-        cls, heads: NDArray[np.float64], rows: CheckedRows | None = None, columns: TrainingColumns | None = None
-    ) -> "TrainingScores":  # (n, 2)
-        """Return the summary of training rows from their heads, and from the rows themselves or their columns."""
+        cls, heads: Matrix, rows: CheckedRows | None = None, columns: TrainingColumns | None = None
+    ) -> "TrainingScores":
+        """Summarise training rows by their heads, (n, 2), and by the rows themselves or a summary of their columns."""
         levels = np.linspace(0, 1, min(KEPT, max(len(heads), 2)))
         columns = columns if rows is None else TrainingColumns.of(rows)
         return cls(column_quantiles(heads, levels).T, len(heads), columns)
 
     def compare(
-        self, heads: NDArray[np.float64], rows: CheckedRows | None = None, names: "Names | None" = None
-    ) -> Drift:  # (m, 2), (m, p)
-        """Compare new rows with the training rows, by their heads alone unless rows are given.
+        self,
+        heads: Matrix,
+        rows: CheckedRows | None = None,
+        names: Names | None = None,
+        constants: Sequence[Constant] = (),
+    ) -> Drift:
+        """Compare new rows, (m, p), with the training rows, by their heads alone, (m, 2), unless rows are given.
 
-        Rows without a score are left out.
+        Rows without a score are left out. `constants` are columns that the rows (m, p) do not have.
         """
-        known = np.flatnonzero(~np.isnan(heads).any(1))
-        if len(known) < 2:
-            raise InputError(f"Drift needs at least 2 new rows, got {len(known)}.")
-        of_global, of_local = (
-            self._head(name, kept, new)
-            for name, kept, new in zip(("global", "local"), self.quantiles, heads[known].T, strict=True)
-        )
+        scored = np.flatnonzero(~np.isnan(heads).any(1))
+        if len(scored) < 2:
+            raise InputError(f"Drift needs at least 2 new rows, got {len(scored)}.")
+        global_head = self._head("global", self.quantiles[0], heads[scored, 0])
+        local_head = self._head("local", self.quantiles[1], heads[scored, 1])
+        unchanging = tuple(replace(column, changed=column.changed[scored]).compare(self.rows) for column in constants)
         if rows is None or self.columns is None:
-            return Drift(len(known), of_global, of_local)
+            return Drift(len(scored), global_head, local_head, (), (), unchanging)
         names = Names.numbered(rows.shape[1]) if names is None else names
-        rows = rows if len(known) == len(heads) else rows[known]
-        columns, pairs = self.columns.compare(rows, names.of_columns, names.directions)
-        return Drift(len(known), of_global, of_local, columns, pairs)
+        rows = rows if len(scored) == len(heads) else rows[scored]
+        columns, pairs = self.columns.compare(rows, names)
+        return Drift(len(scored), global_head, local_head, columns, pairs, unchanging)
 
-    def warn_of_odd(self, heads: NDArray[np.float64]) -> None:  # (m, 2)
+    def warn_of_odd(self, heads: Matrix) -> None:  # (m, 2)
         """Warn if a larger share of these calibration rows is odd than of the training rows, beyond chance."""
         from scipy.stats import binom  # 40 MiB that scoring alone does not need
 
         levels = np.linspace(0, 1, self.quantiles.shape[1])
-        bounds = [np.interp(TAIL, levels, kept) for kept in self.quantiles]
+        bounds = [np.interp(TAIL, levels, quantiles) for quantiles in self.quantiles]
         heads = heads[~np.isnan(heads).any(1)]
         for name, odd in zip(("global", "local"), (heads < bounds).sum(0), strict=True):
             if odd > MANY * len(heads) and binom.sf(odd - 1, len(heads), TAIL) < ALPHA:
@@ -237,39 +237,33 @@ class TrainingScores(FrozenArrays):
                 )
                 return
 
-    def _head(self, name: str, kept: NDArray[np.float64], new: NDArray[np.float64]) -> HeadDrift:
-        new = np.sort(new)
-        m, (below, upto) = len(new), _distribution(kept, new)  # of the training rows: P(X < x) and P(X <= x)
-        less, most = _distribution(kept, new - BLUR)[0], _distribution(kept, new + BLUR)[1]
+    def _head(self, name: str, quantiles: Matrix, heads: Matrix) -> HeadDrift:
+        heads = np.sort(heads)
+        m = len(heads)
+        below, upto = _distribution_of_head(quantiles, heads)  # of the training rows: P(X < x) and P(X <= x)
+        least = _distribution_of_head(quantiles, heads - BLUR)[0]
+        most = _distribution_of_head(quantiles, heads + BLUR)[1]
         # Equal values are one step of the distribution: compare before the first and after the last of them.
-        after = np.searchsorted(new, new, side="right") / m
-        before = np.searchsorted(new, new, side="left") / m
-        gap = float(max((after - most).max(), (less - before).max(), 0.0))
-        bound = np.interp(TAIL, np.linspace(0, 1, len(kept)), kept)
-        odd = int(np.searchsorted(new, bound))
+        after = np.searchsorted(heads, heads, side="right") / m
+        before = np.searchsorted(heads, heads, side="left") / m
+        gap = float(max((after - most).max(), (least - before).max(), 0.0))
+        bound = np.interp(TAIL, np.linspace(0, 1, len(quantiles)), quantiles)
+        odd = int(np.searchsorted(heads, bound))
         p = min(gap_p_value(gap, self.rows, m), more_beyond(odd, m, int(TAIL * (self.rows - 1)) + 1, self.rows))
         return HeadDrift(name, gap, min(1.0, 2 * p), float((below + upto - 1).mean()), odd / m)
 
 
-def _distribution(kept: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _distribution_of_head(quantiles: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
     """Return P(X < x) and P(X <= x) for these rising x, and X with these evenly spaced quantiles."""
-    levels = np.linspace(0, 1, len(kept))
-    values, first = np.unique(kept, return_index=True)
-    last = len(kept) - 1 - np.unique(kept[::-1], return_index=True)[1]
+    levels = np.linspace(0, 1, len(quantiles))
+    values, first = np.unique(quantiles, return_index=True)
+    last = len(quantiles) - 1 - np.unique(quantiles[::-1], return_index=True)[1]
     return distribution((values, levels[first], levels[last]), x)
-
-
-FEWEST = 20  # rows of a window: with fewer, only a complete change would be noticed
-CHART_HEIGHT = 40  # pixels
-IN_ORDER = (
-    "If the rows are in order of time, windows may differ from the training rows as a whole although nothing is wrong, "
-    "because of the season or a trend: then compare with a model of the same season."
-)
 
 
 @dataclass(frozen=True)
 class Window:
-    """Holds the drift of the rows from `first` to `last`, counted from 0, both included.
+    """The drift of the rows from `first` to `last`, counted from 0, both included.
 
     >>> import numpy as np
     >>> from centrality.analysis.drift import TrainingScores
@@ -294,7 +288,7 @@ class Window:
 
 @dataclass(frozen=True)
 class DriftReport:
-    """Holds what was found: the drift of all new rows together, and of each window of them.
+    """The drift of all new rows together, and of each window of them.
 
     >>> import numpy as np
     >>> from centrality.analysis.drift import TrainingScores
@@ -309,6 +303,7 @@ class DriftReport:
     windows: list[Window]
     reference_rows: int
     reference: str = "training rows"  # what the new rows were compared with
+    threshold: str = ""  # whether the model's threshold still holds, in words
 
     @property
     def changed(self) -> bool:
@@ -316,17 +311,19 @@ class DriftReport:
         return self.whole.detected() or any(window.changed for window in self.windows)
 
     def __str__(self) -> str:
-        compared = (
-            f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their scores"
-            f"{' and columns.' if self.whole.columns else '.'}"
-        )
-        lines = [compared, f"All rows:  {verdict(self.whole, changed=self.whole.detected())}"]
+        by = "scores and columns" if self.whole.columns else "scores"
+        lines = [
+            f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their {by}.",
+            f"All rows:  {verdict(self.whole)}",
+        ]
+        if self.threshold:
+            lines.append(f"Threshold: {self.threshold}")
         if self.windows:
             changed = [window for window in self.windows if window.changed]
             size = max(window.last - window.first + 1 for window in self.windows)
             lines.append(f"Windows:   {len(changed)} of {len(self.windows)} windows of {size:,} rows differ")
             lines += [
-                f"  rows {window.first:,} to {window.last:,}: {_with_words(effects(window.drift), window.drift)}, "
+                f"  rows {window.first:,} to {window.last:,}: {with_words(effects(window.drift), window.drift)}, "
                 f"adjusted p {small(window.p_value)}"
                 for window in changed
             ]
@@ -340,12 +337,14 @@ class DriftReport:
 
 def compare_windows(
     training: TrainingScores,
-    heads: NDArray[np.float64],
+    heads: Matrix,
     window: int | None,
     reference: str = "training rows",
     *,
     rows: CheckedRows | None = None,
     names: Names | None = None,
+    constants: Sequence[Constant] = (),
+    threshold: str = "",
 ) -> DriftReport:
     """Compare new rows, by their heads (m, 2) and their columns, with the training rows: all, and window by window.
 
@@ -354,31 +353,57 @@ def compare_windows(
     False
     """
 
-    def compared(first: int, end: int) -> Drift:
-        return training.compare(heads[first:end], None if rows is None else rows[first:end], names)
+    def compare(first: int, end: int) -> Drift:
+        part = None if rows is None else rows[first:end]
+        columns = [replace(column, changed=column.changed[first:end]) for column in constants]
+        return training.compare(heads[first:end], part, names, columns)
 
-    parts: list[tuple[int, int]] = []
-    if window is not None:
-        starts = range(0, len(heads), window)
-        parts = [(s, min(s + window, len(heads))) for s in starts if min(s + window, len(heads)) - s >= FEWEST]
-    known = [(a, b) for a, b in parts if (~np.isnan(heads[a:b]).any(1)).sum() >= FEWEST]
-    drifts = [compared(a, b) for a, b in known]
+    m = len(heads)
+    parts = [] if window is None else [(start, min(start + window, m)) for start in range(0, m, window)]
+    scored = np.asarray(~np.isnan(heads).any(1))
+    parts = [(first, end) for first, end in parts if scored[first:end].sum() >= FEWEST]
+    drifts = [compare(first, end) for first, end in parts]
     adjusted = holm([drift.p_value for drift in drifts])
-    windows = [Window(a, b - 1, drift, p) for (a, b), drift, p in zip(known, drifts, adjusted, strict=True)]
-    return DriftReport(compared(0, len(heads)), windows, training.rows, reference)
+    windows = [Window(first, end - 1, drift, p) for (first, end), drift, p in zip(parts, drifts, adjusted, strict=True)]
+    return DriftReport(compare(0, m), windows, training.rows, reference, threshold)
 
 
-def verdict(drift: Drift, *, changed: bool) -> str:
-    """Say in words what was found."""
+def threshold_in_words(threshold: float, new: Matrix, calibration: Matrix) -> str:
+    """Say whether a threshold calls about as many of the new scores outliers as of the calibration rows'.
+
+    >>> calibration = np.linspace(0, 1, 1000)
+    >>> threshold_in_words(0.1, calibration[::2], calibration)
+    'it still holds: 10.0% of the new rows are called outliers, 10.0% of the calibration rows.'
+    >>> threshold_in_words(0.1, calibration[:300], calibration)
+    'it no longer holds: 33.3% of the new rows are called outliers, 10.0% of the calibration rows (p < 0.001).'
+    """
+    new = new[~np.isnan(new)]
+    called = int((new < threshold).sum())
+    expected = int((calibration < threshold).sum())
+    m = len(new)
+    n = len(calibration)
+    if not m or not n:
+        return ""
+    more = more_beyond(called, m, expected, n)
+    fewer = more_beyond(m - called, m, n - expected, n)
+    p = min(1.0, 2 * min(more, fewer))
+    shares = f"{called / m:.1%} of the new rows are called outliers, {expected / n:.1%} of the calibration rows"
+    return f"it no longer holds: {shares} (p {small(p)})." if p <= ALPHA else f"it still holds: {shares}."
+
+
+def verdict(drift: Drift) -> str:
+    """Say in words whether something changed, and what."""
     numbers = f"({effects(drift)}, p {small(drift.p_value)})"
-    if not changed:
+    changes = drift.changes()
+    if not changes:
         return f"no change that matters {numbers}"
-    heads = [str(one) for one in drift.changes() if isinstance(one, HeadDrift)]
-    return f"changed: {_with_words(heads[0], drift) if heads else drift.in_words()} {numbers}"
+    heads = [str(change) for change in changes if isinstance(change, HeadDrift)]
+    return f"changed: {with_words(heads[0], drift) if heads else drift.in_words()} {numbers}"
 
 
-def _with_words(text: str, drift: Drift) -> str:
-    return f"{text}; {words}" if (words := drift.in_words()) else text
+def with_words(sentence: str, drift: Drift) -> str:
+    """Return the sentence, followed by the columns and pairs that changed, if any did."""
+    return f"{sentence}; {words}" if (words := drift.in_words()) else sentence
 
 
 def effects(drift: Drift) -> str:
@@ -395,15 +420,17 @@ def _chart(windows: Sequence[Window]) -> str:
     """Draw the effect of each window as a bar, up for more central and down for less; those that changed in red."""
     if not windows:
         return ""
-    half, bars = CHART_HEIGHT / 2, []
-    for window in windows:
-        effect, colour = window.drift.effect, text.RED if window.changed else text.GREY
-        bars.append(text.Bar(half - max(effect, 0) * half, max(abs(effect) * half, 0.5), colour))
+    half = CHART_HEIGHT / 2
+    bars = [
+        text.Bar(
+            half - max(window.drift.effect, 0) * half,
+            max(abs(window.drift.effect) * half, 0.5),
+            text.RED if window.changed else text.GREY,
+        )
+        for window in windows
+    ]
     zero = f"<line x1='0' x2='{text.BAR_WIDTH * len(bars)}' y1='{half}' y2='{half}' stroke='{text.GREY}'/>"
     return text.chart(bars, CHART_HEIGHT, "effect by window", zero)
-
-
-Rows = NDArray[np.float64]
 
 
 @dataclass
@@ -415,17 +442,17 @@ class DriftMonitor:
     warn: Callable[[str], None]
     names: Names | None = None  # of the columns
     drifts: list[Drift] = field(default_factory=list)
-    _waiting: list[Rows] = field(default_factory=list)
+    _waiting: list[Matrix] = field(default_factory=list)
     _rows: int = 0
     _drifting: bool = False
 
-    def add(self, heads: Rows, rows: Rows | None = None) -> None:
+    def add(self, heads: Matrix, rows: Matrix | None = None) -> None:
         """Add the next rows and their heads, and compare every window that is full."""
         self._waiting.append(heads if rows is None else np.column_stack([heads, rows]))
         while sum(map(len, self._waiting)) >= self.window:
-            together = np.concatenate(self._waiting)
-            self._compare(together[: self.window])
-            self._waiting = [together[self.window :]]
+            waiting = np.concatenate(self._waiting)
+            self._compare(waiting[: self.window])
+            self._waiting = [waiting[self.window :]]
 
     def end(self) -> None:
         """Compare the rows that are left, if they are enough for a test."""
@@ -433,11 +460,12 @@ class DriftMonitor:
         if len(rest) >= min(self.window, 100):
             self._compare(rest)
 
-    def _compare(self, window: Rows) -> None:
-        """Compare a window with the training rows, and warn of drift."""
-        heads, rows = window[:, :2], window[:, 2:] if window.shape[1] > 2 else None
-        drift = self.training.compare(heads, rows, self.names)
-        first, self._rows = self._rows + 1, self._rows + len(heads)
+    def _compare(self, window: Matrix) -> None:
+        """Compare a window with the training rows, and warn where drift begins or ends."""
+        rows = window[:, 2:] if window.shape[1] > 2 else None
+        drift = self.training.compare(window[:, :2], rows, self.names)
+        first = self._rows + 1
+        self._rows += len(window)
         if drift.detected():
             self.drifts.append(drift)
             if not self._drifting:  # said once, not for every window that follows

@@ -1,39 +1,38 @@
 """Test which columns and pairs of columns have changed, by the shares of training rows below a few values of each.
 
-A model keeps, of every column by itself, some values and the share of the training rows below and up to each of them.
-A value is kept as it is only where several rows share it; else one in the middle between two rows' values stands in, so
-that no cell of a row can be read from a model. New rows are counted on both sides of the same values, so columns of few
-values need no care of their own: Kolmogorov and Smirnov's test is conservative for them, whatever the ties. Rows beyond
-the outermost values are counted once more, exactly (hypergeometric), since that test hardly looks there.
-
-Two columns that begin to move together, or cease to, are found by the mean product of their ranks among the training
-rows: its mean and variance are kept for every pair, where columns are not too many.
+Of every column a model keeps some values, and the share of the training rows below and up to each of them. A value is
+kept as it is only if several rows share it; else it is replaced by the middle between two rows' values, so that no cell
+of a row can be read from a model. New rows are counted on both sides of the same values, so columns of few values need
+no special treatment: Kolmogorov and Smirnov's test is conservative for ties. Rows beyond the outermost values are
+counted once more, exactly (hypergeometric), because that test is nearly blind there. Two columns that begin to move
+together, or cease to, are found by the mean product of their ranks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import FrozenArrays
+from centrality._internal.arrays import FrozenArrays, safe_divide, subsample_evenly
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ColumnBlocks
 
-TAIL = 0.005  # the share of the training rows beyond the outermost value kept, on either side
-VALUES, MOST_VALUES = 51, 1 << 20  # values kept of a column, and of all columns; 11 of a column at least
+TAIL = 0.005  # the share of the training rows beyond the outermost value of a column, on either side
+VALUES, MOST_VALUES = 51, 1 << 20  # values of a column, and of all columns; at least 11 of a column
 SHARED = 5  # rows that must share a value if it is to be kept as it is
-ROWS = 10_000  # training rows looked at, at most
+ROWS = 10_000  # training rows used, at most
 PAIRED = 64  # columns of which pairs are compared, at most
 VARIES = 0.08  # the least variance of ranks: 1/3 without ties, 0.09 where a tenth of the rows differ from the rest
-MANY = 0.03  # so many rows beyond an outermost value matter, six times as many as before
+MANY = 0.03  # the share of rows beyond an outermost value that matters, six times as many as before
 
 Matrix = NDArray[np.float64]
+Quantiles = tuple[Matrix, Matrix, Matrix]  # values, and the shares of the rows below and up to each of them
 
 
 @dataclass(frozen=True)
 class ColumnDrift:
-    """Hold one column's drift: the largest gap between the two distributions, its p-value, and Cliff's delta.
+    """The drift of one column: the largest gap between the two distributions, its p-value, and Cliff's delta.
 
     `below` and `above` are the shares of new rows beyond values that about 0.5% of the training rows lie beyond.
 
@@ -67,7 +66,7 @@ class ColumnDrift:
 
 @dataclass(frozen=True)
 class PairDrift:
-    """Hold how the rank correlation of two columns has changed: before, now, and the p-value.
+    """How the rank correlation of two columns has changed: before, now, and the p-value.
 
     >>> from centrality.analysis.drift_columns import PairDrift
     >>> print(PairDrift(("price", "area"), before=0.8, now=0.1, p_value=1e-9))
@@ -87,9 +86,59 @@ class PairDrift:
         return f"{self.names[0]} and {self.names[1]} correlate by {self.now:+.2f}, not {self.before:+.2f}"
 
 
+@dataclass(frozen=True)
+class Constant:
+    """A column that had one value in all training rows, so that nothing else is known of it."""
+
+    name: str
+    value: str  # in words
+    changed: NDArray[np.bool_]  # (m,) which of the new rows have another one
+
+    def compare(self, training_rows: int) -> "ConstantDrift":
+        """Test whether the value has changed in more of the new rows than chance can explain."""
+        m = len(self.changed)
+        count = int(self.changed.sum())
+        return ConstantDrift(self.name, self.value, count / m, more_beyond(count, m, 0, training_rows))
+
+
+@dataclass(frozen=True)
+class ConstantDrift:
+    """The share of new rows in which a column no longer has the one value that all training rows had.
+
+    >>> from centrality.analysis.drift_columns import ConstantDrift
+    >>> print(ConstantDrift("currency", "'EUR'", share=0.4, p_value=1e-9))
+    currency is no longer always 'EUR' (other in 40% of the rows)
+    """
+
+    name: str
+    value: str
+    share: float
+    p_value: float
+
+    def matters(self, effect: float) -> bool:
+        """Say whether the change is large: in as many rows as matter beyond the ends of other columns."""
+        return self.share >= MANY
+
+    def __str__(self) -> str:
+        return f"{self.name} is no longer always {self.value} (other in {self.share:.0%} of the rows)"
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of the columns of vectors, and which of these have an order (higher and lower)."""
+
+    of_columns: Sequence[str]
+    directions: Sequence[bool]
+
+    @classmethod
+    def numbered(cls, count: int) -> "Names":
+        """Return the names x0, x1, ... for so many columns."""
+        return cls([f"x{j}" for j in range(count)], [True] * count)
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingColumns(FrozenArrays):
-    """Hold the summary of the training rows' columns that a model keeps: of each column, and of pairs."""
+    """The summary of the training rows' columns that a model keeps: of each column, and of pairs."""
 
     values: Matrix  # (k, p) rising in each column; where there are fewer than k, the last is repeated
     below: Matrix  # (k, p) share of the rows below each value
@@ -109,129 +158,131 @@ class TrainingColumns(FrozenArrays):
     @classmethod
     def of(cls, rows: CheckedRows) -> "TrainingColumns":  # (n, p)
         """Return the summary of these training rows; of more than 10,000, evenly spaced ones are used."""
-        n, p = rows.shape
-        some = rows if n <= ROWS else rows[np.linspace(0, n - 1, ROWS).astype(np.intp)]
+        p = rows.shape[1]
+        rows = subsample_evenly(rows, ROWS)
+        n = rows.shape[0]
         k = max(11, min(VALUES, MOST_VALUES // p))
-        paired, kept, ranks, at = p <= PAIRED, [], [], _places(some.shape[0], k)
-        for _, block in ColumnBlocks(some, MOST_VALUES):
-            for column in np.ascontiguousarray(block.T):
-                order = np.argsort(column)
-                x = column[order]
-                kept.append(quantile_summary(x, at, k))
-                if paired:
-                    ranks.append(_ranks(kept[-1], x, order))
-        values, below, upto = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
-        products = _products(np.stack(ranks)) if paired else (np.zeros((0, 0)), np.zeros((0, 0)))
-        return cls(values, below, upto, *products, some.shape[0])
+        # The places of at most k quantiles among n sorted values, the outermost ones in the tails.
+        levels = np.sort(np.concatenate([[TAIL], np.linspace(0, 1, k)[1:-1], [1 - TAIL]]))
+        places = np.unique(np.clip(np.round(levels * n).astype(np.intp) - 1, 0, n - 1))
+        summaries = []
+        ranks = []
+        for column in _columns(rows):
+            order = np.argsort(column)
+            rising = column[order]
+            summaries.append(quantile_summary(rising, places, k))
+            if p <= PAIRED:
+                ranks.append(_ranks(summaries[-1], rising, order))
+        values, below, upto = (np.stack(part, axis=1) for part in zip(*summaries, strict=True))
+        products, spreads = _products(np.stack(ranks)) if ranks else (np.zeros((0, 0)), np.zeros((0, 0)))
+        return cls(values, below, upto, products, spreads, n)
 
-    def compare(
-        self, rows: CheckedRows, names: Sequence[str], directions: Sequence[bool]
-    ) -> tuple[tuple[ColumnDrift, ...], tuple[PairDrift, ...]]:
+    def compare(self, rows: CheckedRows, names: Names) -> tuple[tuple[ColumnDrift, ...], tuple[PairDrift, ...]]:
         """Compare each column of new rows, and each pair of them, with the training rows."""
-        each: list[ColumnDrift] = []
-        for _, block in ColumnBlocks(rows, MOST_VALUES):
-            for values in np.ascontiguousarray(block.T):
-                j = len(each)
-                each.append(self._column(j, values, names[j], direction=directions[j]))
-        return tuple(each), self._pairs(rows, names) if len(self.products) > 1 else ()
+        columns = tuple(
+            self._compare_column(j, column, names.of_columns[j], direction=names.directions[j])
+            for j, column in enumerate(_columns(rows))
+        )
+        return columns, self._compare_pairs(rows, names.of_columns) if len(self.products) > 1 else ()
 
-    def _column(self, j: int, x: Matrix, name: str, *, direction: bool) -> ColumnDrift:
-        x, n, m = np.sort(x), self.rows, len(x)
-        values, below, upto = self.values[:, j], self.below[:, j], self.upto[:, j]
-        new_below, new_upto = (np.searchsorted(x, values, side=side) / m for side in ("left", "right"))
+    def _compare_column(self, j: int, column: Matrix, name: str, *, direction: bool) -> ColumnDrift:
+        x = np.sort(column)
+        n = self.rows
+        m = len(x)
+        values = self.values[:, j]
+        below = self.below[:, j]
+        upto = self.upto[:, j]
+        new_below = np.searchsorted(x, values, side="left") / m
+        new_upto = np.searchsorted(x, values, side="right") / m
         gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
-        ends = (new_below[0], below[0]), (1 - new_upto[-1], 1 - upto[-1])
-        p = min(gap_p_value(gap, n, m), *(more_beyond(round(new * m), m, round(old * n), n) for new, old in ends))
-        effect = float(self._ranks(j, x).mean())
-        return ColumnDrift(name, gap, min(1.0, 3 * p), effect, float(ends[0][0]), float(ends[1][0]), direction)
+        below_first = more_beyond(round(new_below[0] * m), m, round(below[0] * n), n)
+        above_last = more_beyond(round((1 - new_upto[-1]) * m), m, round((1 - upto[-1]) * n), n)
+        p = min(gap_p_value(gap, n, m), below_first, above_last)
+        effect = float(self._ranks_of(j, x).mean())
+        return ColumnDrift(name, gap, min(1.0, 3 * p), effect, float(new_below[0]), float(1 - new_upto[-1]), direction)
 
-    def _ranks(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
+    def _ranks_of(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
         """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
         order = np.argsort(x)
         return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x[order], order)
 
-    def _products(self, rows: CheckedRows) -> tuple[Matrix, Matrix]:  # (q, q), (q, q)
-        """Return mean and variance of the products of any two columns' ranks, each centred."""
-        columns = (values for _, block in ColumnBlocks(rows, MOST_VALUES) for values in np.ascontiguousarray(block.T))
-        return _products(np.stack([self._ranks(j, x) for j, x in enumerate(columns)]))
-
-    def _paired(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the pairs of columns whose ranks vary enough; for nearly constant columns a mean product is noise."""
-        first, second = np.triu_indices(len(self.products), 1)
-        varies = np.diag(self.products) >= VARIES
-        both = varies[first] & varies[second]
-        return first[both], second[both]
-
-    def _pairs(self, rows: CheckedRows, names: Sequence[str]) -> tuple[PairDrift, ...]:
+    def _compare_pairs(self, rows: CheckedRows, names: Sequence[str]) -> tuple[PairDrift, ...]:
         from scipy.stats import t
 
-        n, m = self.rows, rows.shape[0]
-        now, spread = self._products(rows)
-        first, second = self._paired()
-        change = (now - self.products)[first, second]
+        n = self.rows
+        m = rows.shape[0]
+        products, spreads = _products(np.stack([self._ranks_of(j, x) for j, x in enumerate(_columns(rows))]))
+        # For nearly constant columns a mean product is noise.
+        first, second = np.triu_indices(len(self.products), 1)
+        varies: NDArray[np.bool_] = np.diag(self.products) >= VARIES
+        both_vary = varies[first] & varies[second]
+        first = first[both_vary]
+        second = second[both_vary]
+        change = (products - self.products)[first, second]
         # One variance for both, as the null says: a sample in which nothing varies does not count as certain.
-        pooled = (n * self.spreads + m * spread)[first, second] / (n + m)
+        pooled = (n * self.spreads + m * spreads)[first, second] / (n + m)
         error = np.sqrt(pooled * (1 / n + 1 / m))
         with np.errstate(divide="ignore", invalid="ignore"):
             p = np.where(change == 0, 1.0, 2 * t.sf(np.abs(change) / error, min(n, m) - 1))
-        before, after = (_correlations(each)[first, second] for each in (self.products, now))
-        columns = zip(first, second, before, after, p, strict=True)
-        return tuple(PairDrift((names[i], names[j]), float(a), float(b), float(c)) for i, j, a, b, c in columns)
+        before = _correlations(self.products)[first, second]
+        after = _correlations(products)[first, second]
+        pairs = zip(first, second, before, after, p, strict=True)
+        return tuple(PairDrift((names[int(i)], names[int(j)]), float(a), float(b), float(c)) for i, j, a, b, c in pairs)
 
 
-def _places(n: int, k: int) -> NDArray[np.intp]:
-    """Return the places, among n sorted values, of at most k quantiles, the outermost ones in the tails."""
-    levels = np.concatenate([[TAIL], np.linspace(0, 1, k)[1:-1], [1 - TAIL]])
-    return np.unique(np.clip(np.round(np.sort(levels) * n).astype(np.intp) - 1, 0, n - 1))
+def _columns(rows: CheckedRows) -> Iterator[Matrix]:
+    """Yield each column of the rows, sparse or not."""
+    for _, block in ColumnBlocks(rows, MOST_VALUES):
+        yield from np.ascontiguousarray(block.T)
 
 
-def quantile_summary(x: Matrix, at: NDArray[np.intp], k: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Return at most k values of a sorted column, repeated up to k, and the shares of the rows below and up to each.
+def quantile_summary(x: Matrix, places: NDArray[np.intp], k: int) -> Quantiles:
+    """Return at most k values of a rising column, repeated up to k, and the shares of the rows below and up to each.
 
-    `at` are the places of the values to keep; shared ones are kept once.
+    `places` are those of the values to keep; values that occur at several are kept once.
     """
     n = len(x)
-    first, last = np.searchsorted(x, x[at], side="left"), np.searchsorted(x, x[at], side="right")
-    shared, after = last - first >= min(SHARED, n), np.minimum(last, n - 1)
-    middle = 0.5 * x[last - 1] + 0.5 * x[after]  # halves first: the sum may be too large
-    value = np.unique(np.where(shared, x[at], middle)[shared | (last < n)])
+    first = np.searchsorted(x, x[places], side="left")
+    last = np.searchsorted(x, x[places], side="right")
+    shared = last - first >= min(SHARED, n)
+    middle = 0.5 * x[last - 1] + 0.5 * x[np.minimum(last, n - 1)]  # halves first: the sum may be too large
+    value = np.unique(np.where(shared, x[places], middle)[shared | (last < n)])
     if not len(value):  # a few rows, all but equal: the middle of the column
         value = np.array([0.5 * x[0] + 0.5 * x[-1]])
     value = np.concatenate([value, np.full(k - len(value), value[-1])])
     return value, np.searchsorted(x, value, side="left") / n, np.searchsorted(x, value, side="right") / n
 
 
-def _ranks(kept: tuple[Matrix, Matrix, Matrix], x: Matrix, order: NDArray[np.intp]) -> Matrix:  # (m,) in [-1, 1]
-    """Return P(X < x) + P(X <= x) - 1 for X with these values kept.
-
-    x is sorted, by `order`; the result is in the order before.
-    """
-    less, most = distribution(kept, x)
-    found: Matrix = np.empty_like(less)
-    found[order] = less + most - 1
-    return found
+def _ranks(quantiles: Quantiles, x: Matrix, order: NDArray[np.intp]) -> Matrix:  # (m,) in [-1, 1]
+    """Return P(X < x) + P(X <= x) - 1 for X with these quantiles; x was sorted by `order`, which is undone."""
+    below, upto = distribution(quantiles, x)
+    ranks: Matrix = np.empty_like(below)
+    ranks[order] = below + upto - 1
+    return ranks
 
 
-def distribution(kept: tuple[Matrix, Matrix, Matrix], x: Matrix) -> tuple[Matrix, Matrix]:  # (m,), (m,)
-    """Return P(X < x) and P(X <= x) for these rising x; they differ where x is one of the values kept of X.
-
-    `kept` are values, and the shares of X below and up to each of them.
-    """
-    values, below, upto = kept
-    # Between two values kept, rise from what is not above the lower one to what is below the upper one. Beyond the
-    # first and the last nobody knows how far: half of what lies there.
-    low, high = np.append(values[:1], values), np.append(values, values[-1:])
-    low_share, high_share = np.append(0.0, upto), np.append(below, 1.0)
-    apart, rise = high > low, high_share - low_share
-    start, rise = np.where(apart, low_share, low_share + 0.5 * rise), np.where(apart, rise, 0.0)
-    width = np.where(apart, high - low, 1.0)
-    reached, passed = (np.searchsorted(x, values, side=side) for side in ("left", "right"))  # each value, by the rows
+def distribution(quantiles: Quantiles, x: Matrix) -> tuple[Matrix, Matrix]:  # (m,), (m,)
+    """Return P(X < x) and P(X <= x) for these rising x; they differ where x is one of the values of X."""
+    values, below, upto = quantiles
+    # Between two values, rise from what is not above the lower one to what is below the upper one. Beyond the first
+    # and the last nobody knows how far: half of what lies there.
+    low = np.append(values[:1], values)
+    high = np.append(values, values[-1:])
+    low_share = np.append(0.0, upto)
+    rise = np.append(below, 1.0) - low_share
+    differ = high > low
+    start = np.where(differ, low_share, low_share + 0.5 * rise)
+    rise = np.where(differ, rise, 0.0)
+    width = np.where(differ, high - low, 1.0)
+    reached = np.searchsorted(x, values, side="left")  # where the rows reach each value, and pass it
+    passed = np.searchsorted(x, values, side="right")
     counts = np.diff(passed, prepend=0, append=len(x))
-    low, width, start, rise = (np.repeat(each, counts) for each in (low, width, start, rise))
+    low, width, start, rise = (np.repeat(part, counts) for part in (low, width, start, rise))
     less = start + np.clip((x - low) / width, 0.0, 1.0) * rise
     if not (reached < passed).any():
         return less, less
-    most, tied = less.copy(), np.flatnonzero(np.repeat(high, counts) == x)
+    most = less.copy()
+    tied = np.flatnonzero(np.repeat(high, counts) == x)
     less[tied] = below[np.searchsorted(values, x[tied])]
     most[tied] = upto[np.searchsorted(values, x[tied], side="right") - 1]
     return less, most
@@ -239,16 +290,16 @@ def distribution(kept: tuple[Matrix, Matrix, Matrix], x: Matrix) -> tuple[Matrix
 
 def _products(ranks: Matrix) -> tuple[Matrix, Matrix]:  # (q, n) -> (q, q), (q, q)
     """Return mean and variance of the products of any two columns' ranks, each centred."""
-    n, u = ranks.shape[1], ranks - ranks.mean(1, keepdims=True)
-    mean = u @ u.T / n
-    np.square(u, out=u)  # one array on both sides of a product: BLAS then computes half of it
-    return mean, np.maximum(u @ u.T / n - np.square(mean), 0.0)
+    n = ranks.shape[1]
+    centred = ranks - ranks.mean(1, keepdims=True)
+    mean = centred @ centred.T / n
+    np.square(centred, out=centred)  # one array on both sides of a product: BLAS then computes half of it
+    return mean, np.maximum(centred @ centred.T / n - np.square(mean), 0.0)
 
 
 def _correlations(products: Matrix) -> Matrix:
     size = np.sqrt(np.diag(products))
-    sizes = np.outer(size, size)
-    return np.asarray(np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0))
+    return safe_divide(products, np.outer(size, size))
 
 
 def gap_p_value(gap: float, n: int, m: int) -> float:

@@ -1,6 +1,6 @@
 """Put contributions into words: the features that pull each row down the most, as text or as a page.
 
-`explanations` computes contributions; nothing here needs the model or torch.
+`model/explain.py` computes contributions; nothing here needs the model or torch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ WIDEST = 90  # pixels, the bar of a contribution of one
 
 @dataclass(frozen=True)
 class Reason:
-    """Hold one feature of a row: its value, its typical value, and what it adds to centrality or takes from it.
+    """One feature of a row: its value, its typical value, and what it adds to centrality or takes from it.
 
     >>> from centrality.analysis.reasons import Reason
     >>> print(Reason("area", -0.5, value=940, typical=110))
@@ -37,14 +37,14 @@ class Reason:
 
 @dataclass(frozen=True, repr=False)
 class Reasons:
-    """Say why rows are peripheral: for each the features that lower its centrality the most, the worst first.
+    """Why rows are peripheral: for each the features that lower its centrality the most, the worst first.
 
     >>> from centrality.analysis.reasons import Reason, Reasons
     >>> reasons = Reasons(t=0.5, scores=[0.02], rows=[[Reason("area", -0.5, 940, 110)]], labels=["H7"])
     >>> print(reasons)
          H7  0.0200  area 940, typically 110 (-0.50)
     >>> reasons.short()
-    ['area -0.50']
+    ['area 940, typically 110 (-0.50)']
     """
 
     t: float
@@ -90,8 +90,8 @@ class Reasons:
         return iter(self.rows)
 
     def short(self) -> list[str]:
-        """Return a line for each row: "width -0.41; age -0.03"."""
-        return ["; ".join(f"{r.feature} {signed(r.contribution)}" for r in row) for row in self.rows]
+        """Return a line for each row: "area 940, typically 110 (-0.50); age 3, typically 40 (-0.03)"."""
+        return ["; ".join(map(str, row)) for row in self.rows]
 
     def as_plain(self) -> list[list[dict[str, object]]]:
         """Return the reasons of each row as dicts, for JSON."""
@@ -137,7 +137,8 @@ def usual_of_kind(typical: object, low: object, high: object) -> object:
     >>> usual_of_kind(450.0, 380.0, 520.0)
     '380 to 520 for its kind'
     """
-    low, high = _item(low), _item(high)
+    low = _item(low)
+    high = _item(high)
     if isinstance(low, int | float) and isinstance(high, int | float):
         return f"{number(low)} to {number(high)} for its kind"
     return _item(typical)

@@ -1,6 +1,6 @@
-"""Examine a fit, and report what was found.
+"""Examine a fit, and say in words what is wrong with it and what to do.
 
-It needs neither the model nor torch; `build_report` measures it when a model is fitted.
+It needs neither the model nor torch: `build_report` takes a function from rows to heads.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._internal import text
-from centrality._internal.arrays import in_units
+from centrality._internal.arrays import in_units, safe_divide, subsample_evenly
 from centrality._internal.input import CheckedRows, ColumnBlocks
 
 HEADS = ("global", "local")
@@ -23,11 +23,25 @@ TOLD_APART_ENOUGH = 0.75  # with noise of three deviations, 80% can be told apar
 FEW_ROWS, ROWS_A_COLUMN = 50, 2
 BY_HEART = 2.0
 OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e-5, and that grows in proportion
+SAMPLE = 10_000  # rows looked at, evenly spaced, where there are more
+VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
+LISTED = 10  # columns listed for each head, those that move it the most
+MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
+PROBES = 20_000  # rows scored to find that out, about: an eighth of a fit of 1,000 columns
+TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
+NOISE = 3.0  # deviations of a column, of the noise that rows are told apart from
+WILD, WILD_CELLS = 0.999, 0.002  # a share of a column's variance that is that of so few cells (or of one)
+BEYOND = 100.0  # times the range of nearly all values
+LARGEST = np.finfo(np.float64).max / 4  # so that differences of two numbers are finite, too
+FAR = 10.0  # times the median distance from the middle, in scaled units
+
+Scale: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # from rows to scaled ones
+Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to their heads, (n, 2)
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """Hold the report of `FUSE.report()`: numbers, and in `warnings` what they mean and what to do about it.
+    """What `FUSE.report()` returns: numbers, and in `warnings` what they mean and what to do about it.
 
     >>> import numpy as np
     >>> from centrality import FUSE
@@ -60,14 +74,15 @@ class Report:
         """Say whether each head has learned something.
 
         Its loss must have fallen beyond chance; the global one by a hundredth, as an untrained network may by luck.
-        With little noise even a perfect local loss is hardly below that of no learning: there, preferring rows to noisy
-        copies is enough, if the global head has learned too.
+        With little noise even a perfect local loss is hardly below that of an untrained head: there, it is enough to
+        prefer rows to noisy copies, if the global head has learned too.
         """
         bound = {head: loss["end"] + 3 * loss["error"] for head, loss in self.losses.items()}
-        start, nothing = (self.losses["global"][what] for what in ("start", "nothing"))
-        of_global = bound["global"] < min(0.95 * start, 0.99 * nothing)  # far rows: a fresh network may be lucky
-        of_local = bound["local"] < self.losses["local"]["nothing"]
-        return {"global": of_global, "local": of_local or (of_global and self.told_apart["local"] >= TOLD_APART_ENOUGH)}
+        of_global = self.losses["global"]
+        global_learned = bound["global"] < min(0.95 * of_global["start"], 0.99 * of_global["nothing"])
+        local_learned = bound["local"] < self.losses["local"]["nothing"]
+        prefers_rows = self.told_apart["local"] >= TOLD_APART_ENOUGH
+        return {"global": global_learned, "local": local_learned or (global_learned and prefers_rows)}
 
     @property
     def warnings(self) -> list[str]:
@@ -91,27 +106,27 @@ class Report:
         ]
 
     def _about_scores(self) -> list[str]:
-        found = self._about_collapse()
-        found += [
+        warnings = self._about_collapse()
+        warnings += [
             f"Different rows tie: there are only {self.distinct[head]:.0%} as many {head} scores as different rows. "
             "Use calibration='soft', and an encoder that keeps rows apart."
             for head in HEADS
             if self.distinct[head] < 0.5
         ]
-        found += self._about_far_but_dense()
+        warnings += self._about_far_but_dense()
         if self.by_heart > BY_HEART:
-            found.append(
+            warnings.append(
                 "The networks find rows that they were trained on much more typical than other rows (by "
                 f"{self.by_heart:.1f} times the distance from the median row to the most central ones). In a row's "
                 "score those count more that have not seen it, so that little of this is left. More rows, fewer "
                 "columns or fewer steps help further."
             )
         if self.saturated > 0.2:
-            found.append(
+            warnings.append(
                 f"The global head is saturated for {self.saturated:.0%} of the rows: their scores are close to 0 or 1. "
                 "Their order still holds; train for fewer steps to see more of it."
             )
-        return found
+        return warnings
 
     def _about_collapse(self) -> list[str]:
         return [
@@ -131,37 +146,38 @@ class Report:
         ]
 
     def _about_data(self) -> list[str]:
-        found, varying = [], self.columns - self.constant_columns
+        warnings = []
+        varying = self.columns - self.constant_columns
         for head, columns in self.influence.items():
             name, share = next(iter(columns.items()))
             if varying > 3 and len(columns) > 1 and share > 0.5:
-                found.append(
+                warnings.append(
                     f"Column {name} alone makes {share:.0%} of the {head} score's movement. If its unit is the reason, "
                     "use scaling='standard'; if it is an identifier or a leak, drop it."
                 )
         if self.off_zero:
-            name, far = next(iter(self.off_zero.items()))
-            found.append(
-                f"Column {name} reaches the network {far:.2g} deviations away from zero, where float32 keeps little of "
-                f"how it varies: from {OFF_ZERO:.0f} on, scores on other machines may differ by more than is promised. "
-                "Use scaling='auto'."
+            name, distance = next(iter(self.off_zero.items()))
+            warnings.append(
+                f"Column {name} reaches the network {distance:.2g} deviations away from zero, where float32 keeps "
+                f"little of how it varies: from {OFF_ZERO:.0f} on, scores on other machines may differ by more than is "
+                "promised. Use scaling='auto'."
             )
-        found += self._about_wild_cells()
+        warnings += self._about_wild_cells()
         if self.copies > 0.2:
-            found.append(
+            warnings.append(
                 f"{self.copies:.0%} of the rows repeat another row. The local head takes copies for density: "
                 "drop them if they are an accident of how the data was made."
             )
         if self.rows < FEW_ROWS:
-            found.append(
+            warnings.append(
                 f"{self.rows} rows are few: scores would change with other rows. {FEW_ROWS} or more are wanted."
             )
         if self.rows < ROWS_A_COLUMN * varying:
-            found.append(
+            warnings.append(
                 f"{self.rows} rows are few for {varying} columns: reduce the columns first, for example with "
                 "sklearn.decomposition.PCA, or bring more rows."
             )
-        return found
+        return warnings
 
     def _about_wild_cells(self) -> list[str]:
         """Name the column whose variance comes from a few cells, if there is one."""
@@ -170,31 +186,38 @@ class Report:
     def of_features(self, names: Sequence[str], owner: NDArray[np.intp]) -> "Report":
         """Return the same report about features instead of the numbers that encode them."""
 
-        def named(shares: dict[str, float], join: Callable[[float, float], float]) -> dict[str, float]:
+        def by_feature(shares: dict[str, float], join: Callable[[float, float], float]) -> dict[str, float]:
             joined: dict[str, float] = {}
             for number, share in shares.items():
                 name = names[owner[int(number)]]
                 joined[name] = join(joined[name], share) if name in joined else share
             return dict(sorted(joined.items(), key=lambda item: -item[1]))
 
-        moved = {head: named(shares, float.__add__) for head, shares in self.influence.items()}
-        wild = {names[owner[int(number)]]: cells for number, cells in self.wild.items()}
-        return replace(self, influence=moved, off_zero=named(self.off_zero, max), wild=wild)
+        return replace(
+            self,
+            influence={head: by_feature(shares, float.__add__) for head, shares in self.influence.items()},
+            off_zero=by_feature(self.off_zero, max),
+            wild={names[owner[int(number)]]: cells for number, cells in self.wild.items()},
+        )
 
     def facts(self) -> dict[str, str]:
         """Return the numbers in words, for a page or a terminal."""
-        aside = f", and {self.held_aside:,} more held aside" if self.held_aside else ""
+        failed = [head for head, learned in self.learned.items() if not learned]
+        training = "it worked; both heads have learned."
+        if failed:
+            training = f"it did not work; the {' and the '.join(failed)} head learned nothing."
         constant = f" ({self.constant_columns} of them the same in every row)" if self.constant_columns else ""
+        aside = f", and {self.held_aside:,} more held aside" if self.held_aside else ""
         copies = f"; {self.copies:.1%} of the rows repeat another one" if self.copies else ""
         lines = {
-            "Training": self._how_it_went(),
+            "Training": training,
             "Data": f"{self.rows:,} rows of {self.columns:,} numbers each{constant}{aside}{copies}.",
         }
         for head in HEADS:
             lines[head.capitalize()] = f"it prefers a row to a noisy copy in {self.told_apart[head]:.0%} of pairs."
             if head in self.influence:
-                moved = list(self.influence[head].items())[:5]
-                shares = ", ".join(f"{name} ({share:.0%})" for name, share in moved)
+                most = list(self.influence[head].items())[:5]
+                shares = ", ".join(f"{name} ({share:.0%})" for name, share in most)
                 lines[head.capitalize()] += f" Columns that move it most: {shares}."
         if kinds := sum(self.kinds.values()):
             lines["Kinds"] = (
@@ -203,16 +226,10 @@ class Report:
             )
         return lines
 
-    def _how_it_went(self) -> str:
-        failed = [head for head, learned in self.learned.items() if not learned]
-        if not failed:
-            return "it worked; both heads have learned."
-        return f"it did not work; the {' and the '.join(failed)} head learned nothing."
-
     def __str__(self) -> str:
         """Return the facts and warnings, a paragraph each, in lines of at most 100 characters."""
-        found = [*self.facts().items(), *(("Warning", text) for text in self.warnings)]
-        return "\n".join(fill(f"{name}: {text}", WIDTH, subsequent_indent="  ") for name, text in found)
+        paragraphs = [*self.facts().items(), *(("Warning", warning) for warning in self.warnings)]
+        return "\n".join(fill(f"{name}: {words}", WIDTH, subsequent_indent="  ") for name, words in paragraphs)
 
     def __repr__(self) -> str:
         return f"<Report on {self.rows:,} rows, {len(self.warnings)} warnings: print it>"
@@ -229,21 +246,6 @@ def about_wild_cells(name: str, cells: int) -> str:
     )
 
 
-SAMPLE = 10_000  # rows looked at, evenly spaced, where there are more
-VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
-SHOWN = 10  # columns listed for each head, those that move it the most
-MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
-PROBES = 40_000  # rows scored to find that out, about
-TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
-NOISE = 3.0  # deviations of a column, of the noise that rows are told apart from
-WILD, WILD_CELLS = 0.999, 0.002  # a share of a column's variance that is that of so few cells (or of one)
-BEYOND = 100.0  # times the range of nearly all values
-FAR = 10.0  # times the median distance from the middle, in scaled units
-
-Scale: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # from rows to scaled ones
-Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to their heads, (n, 2)
-
-
 def build_report(
     X: CheckedRows,
     score: Score,
@@ -258,14 +260,16 @@ def build_report(
 ) -> Report:
     """Report on a model from the rows X that it was trained on, and its function from rows to heads.
 
-    `center` (p,) is what its scaling subtracts from rows, `scaled` the function that scales them.
+    `nothing` are the losses of untrained heads, `center` (p,) is what the scaling subtracts from rows, `scaled` the
+    function that scales them, and `by_heart` how much more typical networks find rows that they have seen.
     """
     rows = X.shape[0]
-    X = X if rows <= SAMPLE else X[np.linspace(0, rows - 1, SAMPLE).astype(np.intp)]
-    heads, (mean, deviation) = score(X), _moments(X)
+    X = subsample_evenly(X, SAMPLE)
+    heads = score(X)
+    mean, deviation = _moments(X)
     copies = 1 - _distinct_rows(X) / X.shape[0]
-    quartiles = np.quantile(heads, [0.25, 0.75], axis=0)
-    scores = {head: heads[:, k] for k, head in enumerate(HEADS)}
+    lower, upper = np.quantile(heads, [0.25, 0.75], axis=0)
+    of_global = heads[:, 0]
     return Report(
         rows=rows,
         held_aside=held_aside,
@@ -273,10 +277,10 @@ def build_report(
         constant_columns=int((deviation == 0).sum()),
         copies=float(copies),
         losses={head: _ending(history[head], nothing[head]) for head in HEADS},
-        told_apart=_told_apart(X, heads, deviation, score),
-        spread={head: float(quartiles[1, k] - quartiles[0, k]) for k, head in enumerate(HEADS)},
-        distinct={head: len(np.unique(s)) / ((1 - copies) * len(s)) for head, s in scores.items()},
-        saturated=float(((scores["global"] < TAIL) | (scores["global"] > 1 - TAIL)).mean()),
+        told_apart=_separation(X, heads, deviation, score),
+        spread={head: float(upper[k] - lower[k]) for k, head in enumerate(HEADS)},
+        distinct={head: len(np.unique(heads[:, k])) / ((1 - copies) * len(heads)) for k, head in enumerate(HEADS)},
+        saturated=float(((of_global < TAIL) | (of_global > 1 - TAIL)).mean()),
         influence=_influence(X, deviation, score, names),
         off_zero={} if center is None else _off_zero(mean - center, deviation, names),
         wild=extreme_cell_columns(X, names),
@@ -287,38 +291,40 @@ def build_report(
 
 def _ending(losses: list[float], nothing: float) -> dict[str, float]:
     """Return the mean of the last fifth of the losses and its standard error; without losses, of an untrained head."""
-    known = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
-    last = known[-max(3, len(known) // 5) :]
+    finite = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
+    last = finite[-max(3, len(finite) // 5) :]
     # The noise is estimated by differences of neighbours, so that a loss which still falls does not count as noise;
     # a single loss says nothing about it, so that a tenth of it is assumed.
     error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.1 * last[0]
-    return {"start": float(known[0]), "end": float(last.mean()), "error": float(error), "nothing": nothing}
+    return {"start": float(finite[0]), "end": float(last.mean()), "error": float(error), "nothing": nothing}
 
 
-def _told_apart(
+def _separation(
     X: CheckedRows, heads: NDArray[np.float64], deviation: NDArray[np.float64], score: Score
 ) -> dict[str, float]:
     """Return how often a row scores higher than another row with noise of three deviations added in every column."""
     from scipy.stats import rankdata  # takes longer to import than all else that scores rows
 
     count = int(np.clip((1 << 21) // X.shape[1], 50, 1000))
-    rows = _few(X, count)
+    rows = _sample(X, count)
     noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that test data is unlikely to share
-    both = np.concatenate([_evenly(heads, count), score(rows + NOISE * deviation * noise)])
+    with np.errstate(over="ignore"):
+        noisy = _finite(rows + NOISE * deviation * noise)
     n = len(rows)
-    wins = rankdata(both, axis=0)[:n].sum(0) - n * (n + 1) / 2  # ties count half
+    ranks = rankdata(np.concatenate([subsample_evenly(heads, count), score(noisy)]), axis=0)
+    wins = ranks[:n].sum(0) - n * (n + 1) / 2  # ties count half
     return {head: float(wins[k] / n**2) for k, head in enumerate(HEADS)}
 
 
-def _few(X: Any, count: int) -> NDArray[np.float64]:
+def _finite(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows with LARGEST in place of what is larger, or too large for a float."""
+    return np.clip(rows, -LARGEST, LARGEST)
+
+
+def _sample(X: Any, count: int) -> NDArray[np.float64]:
     """Return at most `count` rows, evenly spaced, as dense numbers."""
-    few = _evenly(X, count)
-    return (few.toarray() if sparse.issparse(few) else np.asarray(few)).astype(np.float64)
-
-
-def _evenly(X: Any, count: int) -> Any:
-    """Return at most `count` rows, evenly spaced."""
-    return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.intp)]
+    sample = subsample_evenly(X, count)
+    return (sample.toarray() if sparse.issparse(sample) else np.asarray(sample)).astype(np.float64)
 
 
 def _distinct_rows(X: Any) -> int:
@@ -354,20 +360,21 @@ def _influence(
     p = X.shape[1]
     if p > MOST_COLUMNS:
         return {}
-    probes = _few(X, int(np.clip(PROBES // (2 * p), 8, 64)))
-    moved = np.zeros((p, len(HEADS)))
+    probes = _sample(X, int(np.clip(PROBES // (2 * p), 8, 64)))
+    change = np.zeros((p, len(HEADS)))
     at_once = max(1, (1 << 21) // (2 * probes.size))
     for start in range(0, p, at_once):
         block = np.arange(start, min(p, start + at_once))
         shifted = np.tile(probes, (2, len(block), 1, 1))  # (2, columns, rows, p): half a deviation up, and down
         for sign in (0, 1):
-            shifted[sign, np.arange(len(block)), :, block] += (0.5 - sign) * deviation[block, None]
-        up, down = score(shifted.reshape(-1, p)).reshape(2, len(block), len(probes), len(HEADS))
-        moved[block] = np.abs(up - down).mean(axis=1)
-    shares = moved / np.where(moved.sum(0) > 0, moved.sum(0), 1.0)
+            with np.errstate(over="ignore"):
+                shifted[sign, np.arange(len(block)), :, block] += (0.5 - sign) * deviation[block, None]
+        up, down = score(_finite(shifted.reshape(-1, p))).reshape(2, len(block), len(probes), len(HEADS))
+        change[block] = np.abs(up - down).mean(axis=1)
+    shares = change / np.where(change.sum(0) > 0, change.sum(0), 1.0)
     labels = _labels(names, p)
     return {
-        head: {labels[j]: float(shares[j, k]) for j in np.argsort(-shares[:, k], kind="stable")[:SHOWN]}
+        head: {labels[j]: float(shares[j, k]) for j in np.argsort(-shares[:, k], kind="stable")[:LISTED]}
         for k, head in enumerate(HEADS)
     }
 
@@ -376,20 +383,20 @@ def _off_zero(
     off: NDArray[np.float64], deviation: NDArray[np.float64], names: Sequence[str] | None
 ) -> dict[str, float]:
     """Return the columns whose means are off what the scaling subtracts by many deviations, farthest first."""
-    away = np.divide(np.abs(off), deviation, out=np.zeros_like(off), where=deviation > 0)
+    distance = safe_divide(np.abs(off), deviation)
     labels = _labels(names, len(off))
-    farthest = [j for j in np.argsort(-away, kind="stable")[:SHOWN] if away[j] > OFF_ZERO]
-    return {labels[j]: float(away[j]) for j in farthest}
+    farthest = [j for j in np.argsort(-distance, kind="stable")[:LISTED] if distance[j] > OFF_ZERO]
+    return {labels[j]: float(distance[j]) for j in farthest}
 
 
 def extreme_cell_columns(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
     """Return the columns whose variance comes from a few cells, and how many cells those are."""
     columns: list[tuple[int, int]] = []
-    for at, few in ColumnBlocks(_evenly(X, 5000), VALUES):
-        cells = wild_cells(few)
+    for at, block in ColumnBlocks(subsample_evenly(X, 5000), VALUES):
+        cells = wild_cells(block)
         columns += [(at.start + j, cells[j]) for j in np.flatnonzero(cells)]
     labels = _labels(names, X.shape[1])
-    return {labels[j]: int(cells) for j, cells in columns[:SHOWN]}
+    return {labels[j]: int(cells) for j, cells in columns[:LISTED]}
 
 
 def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p,)
@@ -398,22 +405,26 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
     values, _ = in_units(values)
-    n, most, found = len(values), max(1, WILD_CELLS * len(values)), np.zeros(values.shape[1], dtype=np.intp)
+    n = len(values)
+    most = max(1, WILD_CELLS * n)
+    counts = np.zeros(values.shape[1], dtype=np.intp)
     # So few cells cannot make up that much of a variance unless the range is wide: few columns' quantiles are needed.
     wide = np.flatnonzero(most * np.square(np.ptp(values, axis=0)) > 0.9 * WILD * n * values.var(0))
     values = values[:, wide]
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95], axis=0)
-    off = np.abs(values - median)
-    wild = off > BEYOND * (high - low)
-    total, theirs, cells = np.square(off).sum(0), np.square(np.where(wild, off, 0.0)).sum(0), wild.sum(0)
-    found[wide] = np.where((high > low) & (cells <= most) & (theirs > WILD * total), cells, 0)
-    return found
+    distance = np.abs(values - median)
+    wild = distance > BEYOND * (high - low)
+    cells = wild.sum(0)
+    total = np.square(distance).sum(0)
+    of_wild = np.square(np.where(wild, distance, 0.0)).sum(0)
+    counts[wide] = np.where((high > low) & (cells <= most) & (of_wild > WILD * total), cells, 0)
+    return counts
 
 
 def _far_but_dense(X: CheckedRows, heads: NDArray[np.float64], scaled: Scale) -> int:
-    few = _few(X, int(np.clip(VALUES // X.shape[1], 200, 5000)))
-    local = heads[np.linspace(0, len(heads) - 1, len(few)).astype(np.intp), 1]
-    distance = np.linalg.norm(scaled(few), axis=1)
+    sample = _sample(X, int(np.clip(VALUES // X.shape[1], 200, 5000)))
+    local = subsample_evenly(heads, len(sample))[:, 1]
+    distance = np.linalg.norm(scaled(sample), axis=1)
     return int(((distance > FAR * np.median(distance)) & (local > np.median(local))).sum())
 
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import math
 import os
 import sys
 import time
@@ -10,7 +11,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 from centrality import __version__
 from centrality._internal.checks import InputError, MissingExtraError
@@ -26,32 +27,32 @@ from centrality.apps.commands._terminal import (
 )
 
 # What the process exits with; the last one is what shells report when nobody reads the output.
-BUG, WRONG, UNREAD = 1, 2, 141
+BUG, WRONG, UNREAD = 70, 2, 141  # 70: an error of the software itself, as sysexits.h has it
 # What users can correct: what they gave, files and machines, extras to install, a training that diverged.
 USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
+# How Python, Arrow and the loader of libraries say that memory has run out, where it is no MemoryError.
+OF_NO_MEMORY = ("can't start new thread", "Failed to launch worker thread", "failed to map segment")
 REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. Please report it with the lines above."
 log = logging.getLogger("centrality")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
+    """Run one command; return 0 on success, 2 on wrong usage or input, 70 if it hits a bug of ours.
+
+    A command that was asked to fail on what it finds sets its own `exit_status`.
+    """
     if open_closed_streams():
         return _failed(WRONG, "centrality: stdout is closed: there is no place for results.", with_traceback=False)
     escape_unencodable()
     arguments = None
     with ending_in_order() as interrupted:
         try:
-            arguments = parser().parse_args(_or_help(argv))
+            arguments = parser().parse_args((sys.argv[1:] if argv is None else argv) or ["--help"])
             return _run(arguments)
         except KeyboardInterrupt as stopped:
             state = str(stopped) if stopped.args else "nothing was written"
             with_traceback = arguments is not None and arguments.traceback
             return _failed(interrupted.status, f"centrality: interrupted, {state}", with_traceback=with_traceback)
-
-
-def _or_help(argv: Sequence[str] | None) -> Sequence[str]:
-    """Return the arguments after `centrality`, or --help if there are none."""
-    return (sys.argv[1:] if argv is None else argv) or ["--help"]
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -62,10 +63,13 @@ def _run(arguments: argparse.Namespace) -> int:
             warnings.showwarning = _printing_each_once()
             began = time.perf_counter()
             log.info("centrality %s: %s", __version__, _given(arguments))
-            result = arguments.run(arguments)
+            result = _result_of(arguments)
             log.info("done in %.1f s", time.perf_counter() - began)
         file = sys.stderr if result.get("scores") == "-" else sys.stdout
-        text = json.dumps(result, indent=2, default=str) if arguments.json else harmless(arguments.show(result))
+        if arguments.json:
+            text = json.dumps(as_json(result), indent=2, default=str, allow_nan=False)
+        else:
+            text = harmless((arguments.show_quietly if arguments.quiet else arguments.show)(result))
         _print(coloured(text, colour=shows_colour(file)), file=file)
     except BrokenPipeError:
         discard_stdout()
@@ -74,9 +78,31 @@ def _run(arguments: argparse.Namespace) -> int:
         is_gone = isinstance(error, OSError) and _folder_is_gone()
         said = "The working folder is gone: go to one that is there." if is_gone else str(error)
         return _failed(WRONG, f"centrality: {said}", with_traceback=arguments.traceback)
-    except Exception:  # noqa: BLE001  (whatever else a command raises is a bug of ours: its traceback is printed)
+    except Exception as error:  # noqa: BLE001  (whatever else a command raises is a bug of ours)
+        if isinstance(error, MemoryError) or any(words in str(error) for words in OF_NO_MEMORY):
+            said = "there is not enough memory: free some, or raise the limit (ulimit -v)."
+            return _failed(WRONG, f"centrality: {said}", with_traceback=arguments.traceback)
         return _failed(BUG, REPORT, with_traceback=True)
-    return 0
+    return int(getattr(arguments, "exit_status", 0))
+
+
+def as_json(value: Any) -> Any:
+    """Return plain values in which numbers that JSON does not know, NaN and infinity, are null."""
+    if isinstance(value, dict):
+        return {key: as_json(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(held) for held in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _result_of(arguments: argparse.Namespace) -> Any:
+    """Return the command's result, its text files read in the encoding that the user names, if one is named."""
+    if getattr(arguments, "encoding", None) is None:
+        return arguments.run(arguments)
+    from centrality.tables import named_encoding
+
+    with named_encoding(arguments.encoding):
+        return arguments.run(arguments)
 
 
 def _folder_is_gone() -> bool:
@@ -119,7 +145,7 @@ def _printing_each_once() -> Callable[..., None]:
 
 def _given(arguments: argparse.Namespace) -> str:
     """Return the arguments of a command that have a value, for the log."""
-    hidden = {"run", "show", "json", "quiet", "verbose", "traceback"}
+    hidden = {"run", "show", "show_quietly", "json", "quiet", "verbose", "traceback"}
     given = {
         name: value for name, value in vars(arguments).items() if name not in hidden and value not in (None, False)
     }

@@ -41,10 +41,12 @@ class Adapter:
         reading = self.reader.input_spec()
         self.model, self.fitted = model, model.fitted_
         self.of_numbers = reading.kind == "numbers"
+        self.watched = [name for name in reading.watched if name in names]
         self.columns = list(names) if reading.columns is None else reading.columns
         self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
         self.unreadable, self._most = CellIssues(), reading.unreadable  # what it has come upon; what it may
+        self.left_out = 0  # rows that could not be scored
         self.explains = not reading.one_series and self.reader.features() is not None
         tables.require(names, self.columns)
         if self.of_numbers and len(self.columns) != self.fitted.width:
@@ -74,7 +76,7 @@ class Adapter:
 
     def vectors(self, table: pa.Table) -> CheckedRows:  # (n, p)
         """Return the rows' vectors as the fitted model takes them; a row that could not be represented is all NaN."""
-        table = table.select(self.columns)
+        table = table.select([*self.columns, *(name for name in self.watched if name in table.column_names)])
         if not self.of_numbers:
             vectors, unreadable = self.reader.vectors_and_issues(table)
             self.unreadable += unreadable
@@ -83,6 +85,18 @@ class Adapter:
         require_finite(matrix, self.columns, ADVICE)
         self.unreadable += self.reader.new_kinds(matrix)
         return self.fitted.relative(matrix)
+
+    def can_be_scored(self, table: pa.Table) -> NDArray[np.bool_]:  # (n,)
+        """Say which rows hold what the model reads: finite numbers alone, or anything at all."""
+        table = table.select(self.columns)
+        if self.of_numbers:
+            return np.asarray(np.isfinite(tables.numbers(table, ADVICE)).all(1))
+        holds = [column.is_valid().to_numpy() for column in table.itercolumns()]
+        return np.asarray(np.logical_or.reduce(holds, axis=0), dtype=bool)
+
+    def first_fault(self, table: pa.Table) -> int:
+        """Return the place of the first row that ends a job; 0 if there is none."""
+        return int(np.argmin(self.can_be_scored(table))) if self.of_numbers else 0
 
     def require_readable(self, *, after: int = 0) -> None:
         """Raise if a column could not be read in too many of the rows so far, once there are `after` rows."""
@@ -107,12 +121,12 @@ class Adapter:
         names = self.columns if self.of_numbers else None
         owner, mixing = self.reader.owner(), self.fitted.mixing
         parts = map_valid_rows(vectors, lambda rows: self.fitted.contributions(rows, owner=owner))
-        own, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
-        found = []
+        units_of_rows, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
+        reasons_by_t = []
         for t in ts:
-            of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
-            found.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
-        return found
+            of_t, scores = mixing.contributions(parts, units_of_rows, origin, t), mixing.centrality(units, t)
+            reasons_by_t.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
+        return reasons_by_t
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:

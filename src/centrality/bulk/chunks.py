@@ -46,16 +46,21 @@ class Chunk:
 
 
 class Scored(NamedTuple):
-    """Says how many rows were scored, and which of their cells could not be read."""
+    """How many rows were written, which of their cells could not be read, and how many rows have no score.
+
+    `faults` says what was wrong with the first text that could not be read.
+    """
 
     rows: int
     unreadable: CellIssues = CellIssues()
+    left_out: int = 0
+    faults: tuple[str, ...] = ()
 
     @classmethod
     def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
         """Return the sum of several scorings."""
-        rows, unreadable = zip(*parts, strict=True)
-        return cls(sum(rows), sum(unreadable, CellIssues()))
+        rows, unreadable, left_out, faults = zip(*parts, strict=True)
+        return cls(sum(rows), sum(unreadable, CellIssues()), sum(left_out), sum(faults, ()))
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
@@ -120,15 +125,21 @@ def of_files(
     return [chunk for file in files for chunk in _chunks_of(file, target(file.file), split) if chunk.rows]
 
 
-def is_done(chunk: Chunk, note: str) -> bool:
-    """Say whether the chunk's file holds all its rows, with this note at its end, no older than the chunk's rows."""
+def rows_done(chunk: Chunk, note: str, *, may_skip: bool = False) -> int | None:
+    """Return the number of rows in the chunk's file if it is done, else None.
+
+    It is if it holds all rows of the chunk, with this note at its end, and is no older than these; with `may_skip`,
+    some rows may have been left out.
+    """
     if files.name_of(chunk.target).suffix != ".parquet" or (written_at := files.modified_at(chunk.target)) is None:
-        return False
+        return None
     try:
         footer = read_footer(chunk.target)
     except tables.TableError:
-        return False
-    return footer.note == note and footer.rows == chunk.rows and written_at >= (files.modified_at(chunk.source) or 0.0)
+        return None
+    is_whole = footer.rows == chunk.rows or (may_skip and chunk.rows is not None and footer.rows < chunk.rows)
+    is_newer = written_at >= (files.modified_at(chunk.source) or 0.0)
+    return footer.rows if footer.note == note and is_whole and is_newer else None
 
 
 def remove_partial_files(chunks: Iterable[Chunk]) -> None:

@@ -1,7 +1,7 @@
 """Find the most central and the most peripheral rows of a file in one pass."""
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +18,6 @@ from centrality.tables.columns import CellIssues
 
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a row's profile
 MOST_GROUPS = 200
-ADDED = ("_row", "_score", "_global", "_local")  # columns of rows while they are ranked: scores and heads in units
 
 # As plain values: the row's number, its scores, its profile, what it holds, and what lowers its centrality.
 RankedRow: TypeAlias = dict[str, Any]
@@ -26,30 +25,60 @@ RankedRow: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Ranking:
-    """Hold the most central and most peripheral rows, of all and of each group, and which cells could not be read."""
+    """The most central and most peripheral rows, of all and of each group, and which cells could not be read."""
 
     rows: int
     best: list[RankedRow]
     worst: list[RankedRow]
     unreadable: CellIssues
     groups: "dict[str, Ranking]"  # by the group's name; empty where no groups were asked for
+    rows_above: int | None = None  # of the file, where people see its rows numbered
+
+
+@dataclass(frozen=True)
+class _ScoredRows:
+    """Rows, and beside them their numbers in the file, their scores at t and their head scores.
+
+    They stand beside the table: a file may have columns of any name.
+    """
+
+    table: pa.Table
+    numbers: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    heads: NDArray[np.float64]  # (n, 2)
+
+    def take(self, places: NDArray[np.intp]) -> "_ScoredRows":
+        table = self.table.take(pa.array(places))
+        return _ScoredRows(table, self.numbers[places], self.scores[places], self.heads[places])
+
+    def followed_by(self, other: "_ScoredRows") -> "_ScoredRows":
+        return _ScoredRows(
+            pa.concat_tables([self.table, other.table]),
+            np.concatenate([self.numbers, other.numbers]),
+            np.concatenate([self.scores, other.scores]),
+            np.concatenate([self.heads, other.heads]),
+        )
 
 
 class _Ends:
-    """Collects the `top` rows of each end from the tables given to it."""
+    """Collects the `top` rows of each end from the rows given to it."""
 
     def __init__(self, top: int, apart: int = 1) -> None:
         self.rows, self._top, self._apart = 0, top, apart
-        self.best: list[pa.Table] = []
-        self.worst: list[pa.Table] = []
+        self.best: _ScoredRows | None = None
+        self.worst: _ScoredRows | None = None
 
-    def add(self, table: pa.Table) -> None:
-        self.rows += table.num_rows
-        self.best = [_first([*self.best, table], self._top, descending=True, apart=self._apart)]
-        self.worst = [_first([*self.worst, table], self._top, descending=False, apart=self._apart)]
+    def add(self, rows: _ScoredRows) -> None:
+        self.rows += len(rows.scores)
+        best = rows if self.best is None else self.best.followed_by(rows)
+        worst = rows if self.worst is None else self.worst.followed_by(rows)
+        self.best = best.take(_first(-best.scores, self._top, self._apart))
+        self.worst = worst.take(_first(worst.scores, self._top, self._apart))
 
     def ranking(self, adapter: Adapter, t: float, unreadable: CellIssues, groups: dict[str, Ranking]) -> Ranking:
-        best, worst = (_as_plain(end[0], adapter, t) for end in (self.best, self.worst))
+        assert self.best is not None
+        assert self.worst is not None
+        best, worst = _as_plain(self.best, adapter, t), _as_plain(self.worst, adapter, t)
         return Ranking(self.rows, best, worst, unreadable, groups)
 
 
@@ -70,60 +99,48 @@ def rank(
         for table in adapter.read(source, progress=progress, title="Scoring"):
             if everything is None:
                 everything = _Ends(top, event_length(model, table.num_rows) if adapter.one_series else 1)
-            scored = _with_scores(table, adapter, t, everything.rows)
+            heads = adapter.units(adapter.vectors(table), table.num_rows)
+            numbers = np.arange(everything.rows, everything.rows + table.num_rows)
+            scored = _ScoredRows(table, numbers, adapter.fitted.mixing.mixed(heads, t), heads)
             everything.add(scored)
             for name, members in _by_group(scored, by):
                 groups.setdefault(name, _Ends(top)).add(members)
-            _require_groups(groups, by)
+            if len(groups) > MOST_GROUPS:
+                raise tables.TableError(
+                    f"--by wants a column of at most {MOST_GROUPS} different values, which are groups: {by!r} has more."
+                )
     assert everything is not None  # else there were no rows, and the adapter has said so
     unreadable = adapter.report()  # before rows are read again, for their reasons
     by_group = {name: groups[name].ranking(adapter, t, unreadable, {}) for name in sorted(groups)}
-    return everything.ranking(adapter, t, unreadable, by_group)
+    return replace(everything.ranking(adapter, t, unreadable, by_group), rows_above=source.rows_above)
 
 
-def _with_scores(table: pa.Table, adapter: Adapter, t: float, before: int) -> pa.Table:
-    """Return the rows with new columns at the end: their numbers in the file, counted from `before`, and scores."""
-    pairs = adapter.units(adapter.vectors(table), table.num_rows)
-    numbers = np.arange(before, before + table.num_rows)
-    for name, values in zip(ADDED, (numbers, adapter.fitted.mixing.mixed(pairs, t), *pairs.T), strict=True):
-        table = table.append_column(name, pa.array(values))
-    return table
-
-
-def _by_group(table: pa.Table, by: str | None) -> Iterator[tuple[str, pa.Table]]:
+def _by_group(rows: _ScoredRows, by: str | None) -> Iterator[tuple[str, _ScoredRows]]:
     """Yield the name and the rows of each group, one for each value of a column; nothing without a column."""
     if by is None:
         return
-    keys = table[by].combine_chunks().dictionary_encode("encode")
+    keys = rows.table[by].combine_chunks().dictionary_encode("encode")
     codes = np.asarray(keys.indices)
     for code, value in enumerate(keys.dictionary.to_pylist()):
-        yield cell_text(value), table.take(np.flatnonzero(codes == code))
+        yield cell_text(value), rows.take(np.flatnonzero(codes == code))
 
 
-def _require_groups(groups: Collection[str], by: str | None) -> None:
-    if len(groups) > MOST_GROUPS:
-        raise tables.TableError(
-            f"--by wants a column of at most {MOST_GROUPS} different values, which are groups: {by!r} has more."
-        )
-
-
-def _as_plain(table: pa.Table, adapter: Adapter, t: float) -> list[RankedRow]:
+def _as_plain(ranked: _ScoredRows, adapter: Adapter, t: float) -> list[RankedRow]:
     """Return ranked rows as plain values, with the reasons that lower their centrality if features have names."""
     mixing = adapter.fitted.mixing
-    pairs = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
     rows: list[RankedRow] = [
         {"row": row, "centrality": score, "global": heads[0], "local": heads[1], "profile": profile, "holds": holds}
         for row, score, heads, profile, holds in zip(
-            table["_row"].to_pylist(),
-            mixing.squeeze(table["_score"].to_numpy()).tolist(),
-            mixing.squeeze(pairs).tolist(),
-            mixing.centrality(pairs, PROFILE).tolist(),
-            table.drop_columns(list(ADDED)).to_pylist(),
+            ranked.numbers.tolist(),
+            mixing.squeeze(ranked.scores).tolist(),
+            mixing.squeeze(ranked.heads).tolist(),
+            mixing.centrality(ranked.heads, PROFILE).tolist(),
+            ranked.table.to_pylist(),
             strict=True,
         )
     ]
     if adapter.explains and rows:
-        reasons = adapter.reasons(table, adapter.vectors(table), pairs, [t])[0]
+        reasons = adapter.reasons(ranked.table, adapter.vectors(ranked.table), ranked.heads, [t])[0]
         for row, why in zip(rows, reasons.as_plain(), strict=True):
             row["reasons"] = why
     return rows
@@ -135,26 +152,20 @@ def event_length(model: CentralityModel, moments: int) -> int:
     return int(moments - starts[-1]) if len(starts) else 1
 
 
-def _first(parts: list[pa.Table], top: int, *, descending: bool, apart: int = 1) -> pa.Table:
-    """Return the first `top` rows by score, `apart` or more from each other; rows without a score are left out."""
-    table = pa.concat_tables(parts)
-    scores = table["_score"].to_numpy()
-    order = np.argsort(-scores if descending else scores, kind="stable")
-    order = order[~np.isnan(scores[order])]
-    order = _one_for_each_event(order, apart, top) if apart > 1 else order[:top]
-    return table.take(pa.array(order))
+def _first(scores: NDArray[np.float64], top: int, apart: int = 1) -> NDArray[np.intp]:
+    """Return the places of the `top` lowest scores, `apart` or more from each other; rows without a score never come.
 
-
-def _one_for_each_event(order: NDArray[np.intp], apart: int, top: int) -> NDArray[np.intp]:
-    """Return the first `top` of these positions that are at least `apart` from every one before them.
-
-    >>> _one_for_each_event(np.array([7, 8, 1, 6, 20]), apart=3, top=2)
+    >>> _first(np.array([9, 0.5, 9, 9, 9, 9, 0.3, 0.1, 0.2, np.nan]), top=2, apart=3)
     array([7, 1])
     """
+    order = np.argsort(scores, kind="stable")
+    order = order[~np.isnan(scores[order])]
+    if apart == 1:
+        return order[:top]
     chosen: list[int] = []
-    for position in order.tolist():
-        if all(abs(position - other) >= apart for other in chosen):
-            chosen.append(position)
+    for place in order.tolist():
+        if all(abs(place - other) >= apart for other in chosen):
+            chosen.append(place)
             if len(chosen) == top:
                 break
     return np.array(chosen, dtype=np.intp)

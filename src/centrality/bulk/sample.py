@@ -52,7 +52,7 @@ def sample(
 
 @dataclass(frozen=True)
 class Share:
-    """Hold the rows drawn from one chunk."""
+    """The rows drawn from one chunk."""
 
     number: int  # of the chunk among all chunks
     chunk: Chunk

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import tempfile
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +17,13 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
+from centrality._internal.text import column_name
 from centrality.analysis.conformal import p_values
 from centrality.analysis.drift import DriftMonitor
 from centrality.bulk import chunks
 from centrality.bulk.adapter import Adapter, read_ahead
 from centrality.model.interface import CentralityModel
-from centrality.network.calibration import checked_t, name_at, one_t
+from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
 from centrality.tables import files, formats
 from centrality.tables.binary import NOTE
@@ -30,11 +32,15 @@ from centrality.tables.text import TextSource
 
 Pairs = NDArray[np.float64]  # (n, 2) units
 Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in words
+Rows = NDArray[np.bool_]
+
+
+ON_ERROR = ("stop", "skip", "null")  # what is done with a row that cannot be scored
 
 
 @dataclass(frozen=True)
 class ScoringJob:
-    """Hold the model that scores, the values of t, which columns are added, and what is shown meanwhile."""
+    """The model that scores, the values of t, which columns are added, and what is shown meanwhile."""
 
     model: CentralityModel
     ts: list[float]
@@ -43,12 +49,17 @@ class ScoringJob:
     p_values: bool = False
     explain: bool = False
     resume: bool = False  # chunks that are done already are left as they are
+    on_error: str = "stop"  # or leave a row out that cannot be scored ("skip"), or its scores empty ("null")
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ON_ERROR:
+            raise InputError(f"on_error must be one of {', '.join(ON_ERROR)}, got {self.on_error!r}.")
 
     @property
     def names(self) -> list[str]:
         """Return the names of the columns added for each t: first centrality, then p_value, then reasons."""
         kinds = ["centrality", *(["p_value"] * self.p_values), *(["reasons"] * self.explain)]
-        names = [name_at(kind, t, self.model.t) for kind in kinds for t in self.ts]
+        names = [column_name(kind, t, self.model.t) for kind in kinds for t in self.ts]
         if len(set(names)) < len(names):
             raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(self.ts)])}.")
         return names
@@ -56,7 +67,8 @@ class ScoringJob:
     def note(self, source: str | None) -> str:
         """Return the note for the end of a Parquet file: which model made which columns, from which file's rows."""
         rows = None if source is None else files.fingerprint(source)
-        return json.dumps({"model": self._digest, "columns": self.names, "rows": rows})
+        note = {"model": self._digest, "columns": self.names, "rows": rows}
+        return json.dumps(note if self.on_error == "stop" else note | {"on_error": self.on_error})
 
     @cached_property
     def _digest(self) -> str:
@@ -72,8 +84,8 @@ class ScoringJob:
         mixed = [mixing.mixed(pairs, t) for t in self.ts]
         scores = [mixing.squeeze(each) for each in mixed]
         if self.p_values:
-            known = (self.model.fitted_.inlier_scores(t) for t in self.ts)
-            scores += [p_values(inliers, scored) for inliers, scored in zip(known, mixed, strict=True)]
+            calibration_scores = (self.model.fitted_.inlier_scores(t) for t in self.ts)
+            scores += [p_values(inliers, scored) for inliers, scored in zip(calibration_scores, mixed, strict=True)]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
@@ -86,8 +98,34 @@ class ScoringJob:
             self.watch.add(self.model.fitted_.mixing.squeeze(pairs), rows)
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
-                columns[name_at("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)
+                columns[column_name("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)
         return columns
+
+    def open(self, chunk: chunks.Chunk) -> tables.Source:
+        """Open the rows of a chunk of work; text keeps records that cannot be read, unless they stop the job."""
+        if self.on_error == "stop":
+            return chunk.open()
+        with tables.faulty_records_kept():
+            return chunk.open()
+
+    def scored_where_possible(self, adapter: Adapter, table: pa.Table) -> tuple[dict[str, Column], Rows]:
+        """Return the columns that the job adds to the rows that stay, and which of the rows these are."""
+        every = np.ones(table.num_rows, dtype=bool)
+        if self.on_error == "stop":
+            return self.new_columns(adapter, table), every
+        can_be = adapter.can_be_scored(table)
+        adapter.left_out += int((~can_be).sum())
+        if can_be.all():
+            return self.new_columns(adapter, table), every
+        new: dict[str, Column] = {name: np.full(table.num_rows, np.nan) for name in self.names}
+        for t in self.ts if self.explain else ():
+            new[column_name("reasons", t, self.model.t)] = np.full(table.num_rows, "", dtype=object)
+        if can_be.any():
+            for name, values in self.new_columns(adapter, table.filter(pa.array(can_be))).items():
+                new[name][can_be] = values
+        if self.on_error == "null":
+            return new, every
+        return {name: values[can_be] for name, values in new.items()}, can_be
 
 
 KEPT_VALUES = 1 << 27  # of all vectors, 1 GB: of more rows only the units are kept
@@ -116,14 +154,14 @@ def units_and_rows(
     """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
     adapter = Adapter(model, source.schema.names)
     parts: list[NDArray[np.float64]] = []
-    kept: list[NDArray[np.float64]] = []
+    vectors_so_far: list[NDArray[np.float64]] = []
     values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
     for table in adapter.read(source, progress=progress, title="Scoring"):
         vectors = adapter.vectors(table)
         parts.append(adapter.units(vectors, table.num_rows))
         values_left -= vectors.shape[0] * vectors.shape[1]
-        kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
-    return np.concatenate(parts), np.concatenate(kept) if kept else None, adapter.report()
+        vectors_so_far = [*vectors_so_far, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
+    return np.concatenate(parts), np.concatenate(vectors_so_far) if vectors_so_far else None, adapter.report()
 
 
 def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)
@@ -147,19 +185,20 @@ def score(job: ScoringJob, data: str | Path, output: str | Path) -> chunks.Score
     If `output` is "-", they go to stdout, each batch when it is scored.
     """
     checked_t(job.ts)
-    with tables.open_rows(data) as source:
+    with job.open(chunks.Chunk(str(data), "")) as source:
         return _score_source(job, source, output)
 
 
 def score_chunk(job: ScoringJob, chunk: chunks.Chunk) -> chunks.Scored:
     """Score one chunk of work into its file, completely or not at all."""
     checked_t(job.ts)
-    if job.resume and chunks.is_done(chunk, job.note(chunk.source)):
-        assert chunk.rows is not None  # it was compared with the rows that are there
-        return chunks.Scored(chunk.rows)
+    if job.resume:
+        rows = chunks.rows_done(chunk, job.note(chunk.source), may_skip=job.on_error == "skip")
+        if rows is not None:
+            return chunks.Scored(rows)
     if not files.is_remote(chunk.target):
         Path(chunk.target).parent.mkdir(parents=True, exist_ok=True)
-    with chunk.open() as source:
+    with job.open(chunk) as source:
         return _score_source(job, source, chunk.target)
 
 
@@ -174,6 +213,8 @@ def _score_source(job: ScoringJob, source: tables.Source, output: str | Path) ->
             "file was written before there were explanations (then fit it again). Score without --explain."
         )
     kind = formats.kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_to_write(output)
+    if adapter.one_series and job.on_error != "stop":
+        raise InputError("--on-error is for rows one by one: this model reads all rows as one series.")
     if adapter.one_series and source.in_part:
         raise tables.TableError(
             f"{source.name} is one series to this model, so it cannot be cut: score without --split."
@@ -192,7 +233,8 @@ def _score_source(job: ScoringJob, source: tables.Source, output: str | Path) ->
         adapter.require_readable()
     if job.watch is not None:
         job.watch.end()
-    return chunks.Scored(rows, adapter.unreadable)
+    faults = source.faulty if isinstance(source, TextSource) else []
+    return chunks.Scored(rows, adapter.unreadable, adapter.left_out, tuple(faults[:1]))
 
 
 def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: BinaryIO) -> int:
@@ -201,13 +243,19 @@ def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: 
 
     rows = 0
     file.write(source.dialect.extended_header(job.names))
-    blocks = source.records(adapter.columns, adapter.types)
+    blocks = source.records([*adapter.columns, *adapter.watched], adapter.types)
     with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress) as bar:
         for table, records in blocks if source.live else read_ahead(blocks):
-            file.write(b"".join(source.dialect.extended_records(records, job.new_columns(adapter, table))))
+            first_fault = adapter.first_fault(table) if source.live and job.on_error == "stop" else 0
+            for begin, end in ((0, first_fault), (first_fault, table.num_rows)):
+                if begin == end:
+                    continue
+                new, stays = job.scored_where_possible(adapter, table.slice(begin, end - begin))
+                lines = [line for line, stay in zip(records[begin:end], stays.tolist(), strict=True) if stay]
+                file.write(b"".join(source.dialect.extended_records(lines, new)))
+                file.flush()  # before an error ends the stream
+                rows += len(lines)
             adapter.require_readable(after=ENOUGH_ROWS)
-            file.flush()
-            rows += table.num_rows
             bar.update(table.num_rows)
     return rows
 
@@ -228,14 +276,17 @@ def _score_batches(
                     if formats.FORMATS[kind].keeps_note
                     else None
                 )
-                sink = formats.make_sink(kind, file, scored.schema.with_metadata(note), stream=stream)
+                is_alike = isinstance(source, TextSource) and source.kind == kind
+                separator = source.dialect.separator if is_alike else None  # type: ignore[attr-defined]
+                schema = scored.schema.with_metadata(note)
+                sink = formats.make_sink(kind, file, schema, stream=stream, separator=separator)
             if writing is not None:
                 writing.result()  # at most one batch waits to be written: memory stays bounded
             writing = pool.submit(sink.write, scored)
             if live:
                 writing.result()
                 file.flush()
-            rows += table.num_rows
+            rows += scored.num_rows
         assert writing is not None  # else there were no rows, and the adapter has said so
         assert sink is not None
         writing.result()
@@ -245,8 +296,24 @@ def _score_batches(
 
 def with_scores(job: ScoringJob, adapter: Adapter, table: pa.Table) -> pa.Table:
     """Return the table with the job's columns at its end, those of the same name replaced."""
-    new = job.new_columns(adapter, table)
+    new, stays = job.scored_where_possible(adapter, table)
+    table = table if stays.all() else table.filter(pa.array(stays))
     table = table.drop_columns([name for name in new if name in table.column_names])
     for name, values in new.items():
-        table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score
+        kind = pa.string() if values.dtype == object else None
+        table = table.append_column(name, pa.array(values, kind, from_pandas=True))  # NaN: this row has no score
     return table
+
+
+def score_batches(job: ScoringJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches that belong together with the job's columns.
+
+    Whether too many cells cannot be read is judged by all rows so far, not by a batch: Spark, for one, cuts them small.
+    """
+    adapter: Adapter | None = None
+    for batch in batches:
+        adapter = Adapter(job.model, batch.schema.names) if adapter is None else adapter
+        yield from with_scores(job, adapter, pa.Table.from_batches([batch])).to_batches()
+        adapter.require_readable(after=ENOUGH_ROWS)
+    if adapter is not None:
+        adapter.report()

@@ -56,8 +56,8 @@ class DirectionalDepth(Depth):
         """Choose the directions and the rows that guide the search."""
         rng = np.random.default_rng(random_numbers(self.random_state).randint(2**31))
         self._directions = self._choose_directions(rng).astype(self.dtype)
-        some = rng.permutation(len(self._points))[:SEARCH_ROWS]
-        self._guides = self._points if len(some) == len(self._points) else self._points[some]
+        sample = rng.permutation(len(self._points))[:SEARCH_ROWS]
+        self._guides = self._points if len(sample) == len(self._points) else self._points[sample]
 
     def _choose_directions(self, rng: np.random.Generator) -> Array:  # (k, r)
         """Return the directions along which every point is looked at."""
@@ -78,7 +78,8 @@ class DirectionalDepth(Depth):
         """
         height = height.copy()
         for block in blocks(len(points), len(self._guides)):
-            point, itself = points[block], unit_vectors(points[block])
+            point = points[block]
+            itself = unit_vectors(points[block])
             along_itself = self._height(itself, point)
             begin = np.where((along_itself > height[block])[:, None], itself, start[block])
             best = climb(partial(self._height_and_slope, point), begin)
@@ -113,10 +114,10 @@ def climb(height_and_slope: Callable[[Array], tuple[Array, Array]], start: Array
     step = np.full((len(here), 1), FIRST_STEP, dtype=here.dtype)
     for _ in range(SEARCH_STEPS):
         along = slope - np.einsum("ij,ij->i", slope, here)[:, None] * here  # tangent to the sphere
-        there = unit_vectors(here + step * unit_vectors(along))
-        height_there, slope_there = height_and_slope(there)
+        ahead = unit_vectors(here + step * unit_vectors(along))
+        height_there, slope_there = height_and_slope(ahead)
         higher = height_there > height
-        here[higher], height[higher], slope[higher] = there[higher], height_there[higher], slope_there[higher]
+        here[higher], height[higher], slope[higher] = ahead[higher], height_there[higher], slope_there[higher]
         step[~higher] /= 2
     return here
 

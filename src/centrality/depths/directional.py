@@ -20,7 +20,7 @@ SAME = 256  # keys closer than this (2e-13 right angles) are one direction: roun
 
 @dataclass(frozen=True)
 class Sweep:
-    """Holds, for b points, the n rows in the order in which the line turning about the point meets them."""
+    """For b points, the n rows in the order in which the line turning about the point meets them."""
 
     kind: NDArray[np.int32]  # (b, n) ABOVE, HERE or BELOW; rows that are HERE come last
     last: NDArray[np.bool_]  # (b, n) whether this row is the last in its direction from the point
@@ -28,7 +28,8 @@ class Sweep:
 
 def sweep(points: Array, rows: Array, slack: float) -> Sweep:
     """Turn a line about each point; a row no further than `slack` from the point is the point."""
-    points, rows = points.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
+    points = points.astype(np.float64, copy=False)
+    rows = rows.astype(np.float64, copy=False)
     return sweep_directions(rows[:, 0] - points[:, :1], rows[:, 1] - points[:, 1:], slack)
 
 
@@ -79,7 +80,8 @@ def triangles_around(turn: Sweep) -> Array:  # (b,)
     group = np.maximum.accumulate(np.where(first, np.arange(n), 0), axis=1)  # where this direction began
     missing = np.zeros(len(turn.kind), dtype=np.int64)
     for side, other in ((ABOVE, BELOW), (BELOW, ABOVE)):
-        mine, theirs = turn.kind == side, turn.kind == other
+        mine = turn.kind == side
+        theirs = turn.kind == other
         later = mine.sum(1)[:, None] - np.cumsum(mine, axis=1)
         passed = np.take_along_axis(np.cumsum(theirs, axis=1) - theirs, group, axis=1)
         follow = later + passed
@@ -102,10 +104,12 @@ def fewest_beyond(point: Array, rows: Array, slack: float) -> int:
     if here == len(rows):
         return here
     fewest = len(directions)
-    for some in blocks(len(directions), len(directions)):
-        first, second = _planes_across(directions[some])
-        x, y = first @ directions.T, second @ directions.T
-        on_line, ahead = np.abs(x) + np.abs(y) <= PARALLEL, directions[some] @ directions.T > 0
+    for block in blocks(len(directions), len(directions)):
+        first, second = _planes_across(directions[block])
+        x = first @ directions.T
+        y = second @ directions.T
+        on_line = np.abs(x) + np.abs(y) <= PARALLEL
+        ahead = directions[block] @ directions.T > 0
         most_on_line = np.maximum((on_line & ahead).sum(1), (on_line & ~ahead).sum(1))
         counts = fewest_on_a_side(sweep_directions(x, y, PARALLEL)) - most_on_line
         fewest = min(fewest, int(counts.min()))
@@ -163,7 +167,7 @@ class Halfspace(DirectionalDepth):
     def _depth(self, points: Array) -> Array:
         n = len(self._points)
         if isinstance(self._frame, Flat) and self._frame.rank == 2:
-            count = by_blocks(lambda some: fewest_on_a_side(sweep(some, self._points, self._slack)), points, n)
+            count = by_blocks(lambda block: fewest_on_a_side(sweep(block, self._points, self._slack)), points, n)
         elif self._is_small_in_space:
             rows = self._points.astype(np.float64)
             count = np.array([fewest_beyond(point, rows, self._slack) for point in points.astype(np.float64)])
@@ -178,10 +182,10 @@ class Halfspace(DirectionalDepth):
         n = len(self._points)
         count = np.full(len(points), n)
         along = np.zeros_like(points)
-        for some in blocks(len(self._directions), max(n, len(points))):
-            ordered = np.sort(self._directions[some] @ self._points.T, axis=1)
-            projected = self._directions[some] @ points.T
-            for direction, rows, x in zip(self._directions[some], ordered, projected, strict=True):
+        for block in blocks(len(self._directions), max(n, len(points))):
+            ordered = np.sort(self._directions[block] @ self._points.T, axis=1)
+            projected = self._directions[block] @ points.T
+            for direction, rows, x in zip(self._directions[block], ordered, projected, strict=True):
                 # Only points that leave fewer rows on a side than before are counted; soon they are few.
                 least = np.maximum(count, 1)
                 fewer = np.flatnonzero((rows[least - 1] > x + self._slack) | (rows[n - least] < x - self._slack))
@@ -249,17 +253,18 @@ class Projection(DirectionalDepth):
 
     def _worst_shared(self, points: Array) -> tuple[Array, NDArray[np.int64]]:  # (n,), (n,)
         """Return the greatest outlyingness along the shared directions, and which direction that was."""
-        worst, along = np.zeros(len(points), dtype=self.dtype), np.zeros(len(points), dtype=np.int64)
+        worst = np.zeros(len(points), dtype=self.dtype)
+        along = np.zeros(len(points), dtype=np.int64)
         # Many queries share a block of directions: the matrix product is the larger part of the work.
-        for some in blocks(len(self._directions), 512):
+        for block in blocks(len(self._directions), 512):
             for block in blocks(len(points), 512):
                 out = self._outlyingness(
-                    product(points[block], self._directions[some].T), self._centers[some], self._spreads[some]
+                    product(points[block], self._directions[block].T), self._centers[block], self._spreads[block]
                 )
                 which = out.argmax(1)
                 value = out[np.arange(len(out)), which]
                 more = value > worst[block]
-                worst[block][more], along[block][more] = value[more], some.start + which[more]
+                worst[block][more], along[block][more] = value[more], block.start + which[more]
         return worst, along
 
     def _outlyingness(self, projected: Array, center: Array, spread: Array) -> Array:

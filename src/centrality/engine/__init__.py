@@ -28,6 +28,22 @@ class EngineModel(Protocol):
     def outputs(self, rows: NDArray[Any], scaling: object | None) -> Doubles:
         """Return (members, n, 1 + k) outputs."""
 
+    def head_scores(self, rows: NDArray[Any], scaling: object, calibration: object, units: object | None) -> Doubles:
+        """Return (n, 2) head scores; without units, raw scores. Raise an OverflowError if one is not finite."""
+
+    def mixtures(  # noqa: PLR0917  (the engine's arguments are positions)
+        self,
+        rows: NDArray[Any],
+        scaling: object,
+        calibration: object,
+        units: object,
+        share: float,
+        allowance: float,
+        squeezed: bool,  # noqa: FBT001
+        /,
+    ) -> Doubles:
+        """Return (n,) mixtures of head scores, squeezed into [0, 1] or not."""
+
     def along(self, start: Floats, step: Floats, at: Floats) -> Doubles:
         """Return outputs at points on lines."""  # (members, lines, points, 1 + k)
 
@@ -55,13 +71,19 @@ class Engine(Protocol):
         """Pack a network."""
 
     def Background(self, *parts: object) -> object:  # noqa: N802
-        """Hold the background that potentials start from."""
+        """Take the background that potentials start from."""
 
     def Scaling(self, *parts: object) -> object:  # noqa: N802
-        """Hold how columns are scaled."""
+        """Take the scaling of columns."""
 
     def Calibration(self, *parts: object) -> EngineCalibration:  # noqa: N802
-        """Hold how outputs are calibrated; engine/interface.h says by which numbers."""
+        """Take the constants of calibration; engine/interface.h names them."""
+
+    def Units(self, low: Doubles, width: Doubles) -> object:  # noqa: N802
+        """Take the low end of each head, and the width above it that is 1."""
+
+    def squeeze(self, values: Doubles) -> Doubles:
+        """Map the real line onto (0, 1)."""  # (n,)
 
     def train(self, **job: object) -> None:
         """Take some steps of training."""

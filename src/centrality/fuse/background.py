@@ -15,13 +15,16 @@ logarithm there. So what it adds is bounded by what it adds to rows that it has 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.fuse.initialize import k_means
-from centrality.network.network import LOWEST, Weights
+from centrality._internal.arrays import evenly_spaced
+from centrality.engine import engine
+from centrality.fuse.data import TrainingData
+from centrality.model.fitted import scorer_for
+from centrality.network.network import LOWEST, Network, Weights
 
 # Measured by benchmarks/ablation.py and benchmarks/known_truth.py; some 80 settings of these were compared.
 DEGREES = 4.0  # of freedom of each t-distribution; 0 for Gaussians, where rows are clean
@@ -34,11 +37,14 @@ WORTH = 0.1  # nats a value by which twice as many components must be likelier t
 SHRINKAGES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)  # shares of the mean variance in each covariance
 SHRINKAGE_WHILE_FITTING = 0.1
 SAMPLE = 3000  # rows looked at, at most
+BOUNDS_ROWS = 20_000  # rows that bound what the networks add to their backgrounds
 BOUNDS = (0.01, 0.99)  # quantiles of what the network adds; its bounds are as far again from each other on either side
 HELD_OUT = 4  # one row of so many is held out, to choose the number of components and the shrinkage
 ROUNDS = 6  # of k-means, and then of components and the rows that they own
 
 Matrix = NDArray[np.float64]
+Vectors = NDArray[np.floating]  # (n, p)
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -110,9 +116,8 @@ def background_of(
     for z in members:
         if id(z) not in fits:
             fits[id(z)] = fit_background(z, noise_scales, rng, clean=clean)
-    each = [fits[id(z)] for z in members]
-    most = max(len(fit["mean"]) for fit in each)
-    filled = [_filled(fit, most) for fit in each]
+    components = max(len(fit["mean"]) for fit in fits.values())
+    filled = [_filled(fits[id(z)], components) for z in members]
     parts: dict[str, NDArray[np.float32]] = {name: np.stack([fit[name] for fit in filled]) for name in filled[0]}
     parts["degrees"] = np.full(len(members), 0.0 if clean else DEGREES, dtype=np.float32)
     unbounded = np.array([-np.inf, np.inf], dtype=np.float32)  # until it is trained
@@ -120,14 +125,27 @@ def background_of(
     return parts
 
 
+def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Network:
+    """Return the network with bounds of what it adds to its background, set by rows that it has not learned."""
+    if not network.background:
+        return network
+    index = evenly_spaced(len(data), BOUNDS_ROWS)
+    added = scorer_for(replace(network, background={}), device)(data.z[index])[:, :, 1:]  # (members, n, k)
+    counts = np.ones(added.shape[:2], dtype=bool)
+    for member in range(network.members):
+        held_out = ~np.isin(index, data.learned_by(member))
+        if held_out.any():  # none are where rows in memory are a sample, of which none is held out
+            counts[member] = held_out
+    return replace(network, background={**network.background, "bounds": bounds_of(added, counts)})
+
+
 def bounds_of(added: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray[np.float32]:  # (members, k, 2)
     """Return the bounds of what each member adds to its background, from what it adds to rows, (members, n, k).
 
     `counts`, (members, n), are the rows that count for each.
     """
-    low, high = np.stack(
-        [np.quantile(of_rows[row], BOUNDS, axis=0) for of_rows, row in zip(added, counts, strict=True)], axis=1
-    )
+    by_member = [np.quantile(of_rows[row], BOUNDS, axis=0) for of_rows, row in zip(added, counts, strict=True)]
+    low, high = np.stack(by_member, axis=1)
     return np.stack([2 * low - high, 2 * high - low], axis=2).astype(np.float32)
 
 
@@ -245,3 +263,29 @@ def _parts(components: _Components, shrinkage: float, noise: Sequence[float]) ->
         "level": level - level.max(1)[:, None],
     }
     return {name: np.ascontiguousarray(part, dtype=np.float32) for name, part in parts.items()}
+
+
+def k_means(
+    rows: Vectors, count: int, seed: int, *, rounds: int, start: Positions | None = None
+) -> tuple[NDArray[np.float64], Positions]:
+    """Return the centres of so many groups, (m, p), and the group of each row; of copies there may be fewer groups.
+
+    `start` are the positions of the rows to begin with; without it, rows that lie far apart.
+    """
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
+    if start is None:
+        start = far_apart(rows, count, seed, trials=2 + int(np.log(count)))
+    centres = rows[start].astype(np.float64)
+    return centres, engine().k_means(rows, centres, rounds)
+
+
+def far_apart(rows: Vectors, count: int, seed: int, *, trials: int) -> Positions:  # (count,)
+    """Return the positions of `count` rows that lie far from one another, as k-means++ chooses its start.
+
+    The next row is drawn by its squared distance to the nearest one chosen, `trials` times; the one that leaves the
+    least distance in all is taken. The rows are the same as scikit-learn's.
+    """
+    rng, n = np.random.RandomState(seed), len(rows)
+    first = int(rng.choice(n, p=np.full(n, 1 / n)))
+    drawn = rng.uniform(size=(count - 1, trials))
+    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, drawn)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.input import Dissimilarity
-from centrality.fuse.data import TrainingData
-from centrality.fuse.schemes import Index
+from centrality.fuse.data import Index, TrainingData
+from centrality.network.folds import check_square
 
 ANCHORS_AT_ONCE = 4096  # most anchors, when a scheme uses all of them
 TIE_TOLERANCE = 1e-6  # relative to the size of rows: closer than this is float32 rounding, not a preference
@@ -28,8 +28,8 @@ Vectors = NDArray[np.float32]
 class Comparison(ABC):
     """Compares candidates by which of two is nearer to each of some anchors."""
 
-    def __init__(self, rows: TrainingData) -> None:
-        self._rows = rows
+    def __init__(self, data: TrainingData) -> None:
+        self._data = data
 
     @abstractmethod
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.floating]:
@@ -43,8 +43,8 @@ class Comparison(ABC):
         """Return the only anchors to use when a batch shares its anchors; None: any row can be one."""
         return None
 
-    def renew(self) -> None:
-        """Update what depends on the rows held, which have just been replaced by others."""
+    def reload(self) -> None:
+        """Update what depends on the rows in memory, which have just been replaced by others."""
         return
 
 
@@ -69,8 +69,7 @@ def preference(
 
 def euclidean_rank_keys(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> (n, m)
     """Return ½|x|² - x·a. It ranks x by distance to a: the ½|a|² left out is the same for all x."""
-    found = x @ anchors.T
-    return np.asarray(np.float32(0.5) * np.einsum("ij,ij->i", x, x)[:, None] - found)
+    return np.asarray(np.float32(0.5) * np.einsum("ij,ij->i", x, x)[:, None] - x @ anchors.T)
 
 
 def manhattan_distances(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> (n, m)
@@ -109,58 +108,65 @@ METRICS = {
 class NamedMetric(Comparison):
     """Compares rows by a named metric; a learner may also compute it itself from `kernel`, `vectors` and `tie`."""
 
-    def __init__(self, rows: TrainingData, name: str) -> None:
-        if name not in METRICS:
-            raise InputError(
-                f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {name!r}."
-            )
-        super().__init__(rows)
+    def __init__(self, data: TrainingData, name: str) -> None:
+        super().__init__(data)
         self._metric = METRICS[name]
         # A shift changes no distance, but squares of large numbers round badly.
-        self._centred = not self._metric.directions_only and bool(np.abs(rows.z.mean(0)).max() > 1)
+        self._centred = not self._metric.directions_only and bool(np.abs(data.z.mean(0)).max() > 1)
         self.kernel = self._metric.kernel
-        self.vectors: Vectors = rows.all  # (n + off, p) that are compared: the rows held, then those off the data
-        self.renew()
+        self.vectors: Vectors = data.candidates  # (n + s, p) that are compared: rows, then synthetic ones
+        self.reload()
         self.tie = TIE_TOLERANCE * float(self._metric.size(self.vectors[:TIE_SAMPLE]).mean())
 
-    def renew(self) -> None:
-        """Compute the vectors to compare from the rows that are held now."""
+    def reload(self) -> None:
+        """Compute the vectors to compare from the rows that are in memory now."""
+        data = self._data
         if self._metric.directions_only:
-            given = self._rows.as_given()
-            lengths = np.maximum(np.linalg.norm(given, axis=1, keepdims=True), np.float32(1e-12))
-            self.vectors = np.ascontiguousarray(given / lengths, dtype=np.float32)
+            rows = data.unscaled().astype(np.float32)
+            lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
+            self.vectors = np.ascontiguousarray(rows / lengths, dtype=np.float32)
         elif self._centred:
-            self.vectors = self._rows.all - self._rows.z.mean(0)
-        if not self._rows.learned.all():  # rows are compared by their behaviours, relative to their kinds
-            self.vectors = self.vectors * self._rows.learned
+            self.vectors = data.candidates - data.z.mean(0)
+        if not data.learned_columns.all():  # rows are compared by their behaviours, relative to their context
+            self.vectors = self.vectors * data.learned_columns
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:
         """Return by how much each first candidate is nearer than its opponents; differences within rounding are 0."""
-        both = zip(candidates, anchors, strict=True)
-        margins = np.stack([self._margin(of_member, before, opponents) for of_member, before in both])
+        members = zip(candidates, anchors, strict=True)
+        margins = np.stack([self._margin(of_member, its_anchors, opponents) for of_member, its_anchors in members])
         margins[np.abs(margins) <= self.tie] = 0.0
         return margins
 
     def _margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:  # -> (opponents, b, m)
-        every, place = (anchors, None) if anchors.ndim == 1 else np.unique(anchors, return_inverse=True)
-        far = self._metric.distances(self.vectors[candidates], self.vectors[every])
-        first, second = np.split(far, 2)
-        margins = np.stack([np.roll(second, -shift, 0) - first for shift in range(opponents)])
-        # Pairs with anchors of their own have one opponent: of all margins, pick each pair's.
-        return margins if place is None else np.take_along_axis(margins[0], place.reshape(anchors.shape), axis=1)[None]
+        """Return the margins of one member, by anchors that all pairs share, (m,), or by each pair's own, (b, m)."""
+        if anchors.ndim == 2:  # pairs with anchors of their own have one opponent: of all margins, pick each pair's
+            distinct, place = np.unique(anchors, return_inverse=True)
+            margins = self._margin(candidates, distinct, 1)[0]
+            return np.take_along_axis(margins, place.reshape(anchors.shape), axis=1)[None]
+        first, second = np.split(self._metric.distances(self.vectors[candidates], self.vectors[anchors]), 2)
+        return np.stack([np.roll(second, -shift, 0) - first for shift in range(opponents)])
 
 
 MATRIX_VALUES_CHECKED_AT_ONCE = 1 << 22
 ASYMMETRY, ASYMMETRY_AT_ZERO = 1e-6, 1e-12  # of two entries that count as equal: relative, and absolute
 
 
-def compare(rows: TrainingData, metric: str | Callable[..., ArrayLike], dissimilarity: Dissimilarity) -> Comparison:
+def check_metric(metric: object) -> str | Callable[..., ArrayLike]:
+    """Return the metric; raise unless it is one of METRICS, or a function."""
+    if callable(metric) or (isinstance(metric, str) and metric in METRICS):
+        return metric
+    raise InputError(
+        f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {metric!r}."
+    )
+
+
+def compare(data: TrainingData, metric: str | Callable[..., ArrayLike], dissimilarity: Dissimilarity) -> Comparison:
     """Return the comparison that the user asked for: by their dissimilarity if there is one, else by the metric."""
     if callable(dissimilarity):
-        return DissimilarityFunction(rows, dissimilarity)
+        return DissimilarityFunction(data, dissimilarity)
     if dissimilarity is not None:
-        return DissimilarityMatrix(rows, dissimilarity)
-    return MetricFunction(rows, metric) if callable(metric) else NamedMetric(rows, metric)
+        return DissimilarityMatrix(data, dissimilarity)
+    return MetricFunction(data, metric) if callable(metric) else NamedMetric(data, metric)
 
 
 class HostComparison(Comparison):
@@ -172,23 +178,22 @@ class HostComparison(Comparison):
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.float64]:
         """Return by how much each first candidate is nearer than its opponents."""
-        found = []
-        for of_member, before in zip(self._numbers(candidates), self._numbers(anchors), strict=True):
-            first, second = (self.distances(half, before) for half in np.split(of_member, 2))
-            found.append([np.roll(second, -shift, 0) - first for shift in range(opponents)])
-        return np.asarray(found)
-
-    def _numbers(self, positions: Index) -> Index:
-        return np.asarray(self._rows.numbers[positions])
+        margins = []
+        numbers = self._data.row_numbers
+        for of_member, its_anchors in zip(numbers[candidates], numbers[anchors], strict=True):
+            first_rows, second_rows = np.split(of_member, 2)
+            first, second = self.distances(first_rows, its_anchors), self.distances(second_rows, its_anchors)
+            margins.append([np.roll(second, -shift, 0) - first for shift in range(opponents)])
+        return np.asarray(margins)
 
 
 class MetricFunction(HostComparison):
     """Compares by the user's function of two batches of rows, unscaled: the function is in the user's units."""
 
-    def __init__(self, rows: TrainingData, metric: Callable[..., ArrayLike]) -> None:
-        super().__init__(rows)
+    def __init__(self, data: TrainingData, metric: Callable[..., ArrayLike]) -> None:
+        super().__init__(data)
         self._metric = metric
-        few = np.arange(min(3, len(rows)))
+        few = np.arange(min(3, len(data)))
         self.distances(few[:2], few)  # a function of the wrong kind fails before training
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
@@ -196,7 +201,7 @@ class MetricFunction(HostComparison):
         if anchors.ndim == 2:
             every, place = np.unique(anchors, return_inverse=True)
             return np.take_along_axis(self.distances(rows, every), place.reshape(anchors.shape), axis=1)
-        a, b = self._rows.given(rows), self._rows.given(anchors)
+        a, b = self._data.unscaled(rows), self._data.unscaled(anchors)
         distances = np.asarray(self._metric(a, b), dtype=np.float64)
         if distances.shape != (len(a), len(b)):
             raise InputError(
@@ -211,10 +216,10 @@ class MetricFunction(HostComparison):
 class DissimilarityMatrix(HostComparison):
     """Compares by the user's matrix of dissimilarities between all rows of X."""
 
-    def __init__(self, rows: TrainingData, matrix: ArrayLike) -> None:
-        super().__init__(rows)
+    def __init__(self, data: TrainingData, matrix: ArrayLike) -> None:
+        super().__init__(data)
         self._matrix = np.asarray(matrix)
-        _require_dissimilarity(self._matrix, rows.total)
+        _require_dissimilarity(self._matrix, data.total)
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
         """Look up the distances in the matrix."""
@@ -228,8 +233,8 @@ class DissimilarityFunction(HostComparison):
     of a row are cached while the same rows are held: one call for each row and anchor at most.
     """
 
-    def __init__(self, rows: TrainingData, function: Callable[..., ArrayLike]) -> None:
-        super().__init__(rows)
+    def __init__(self, data: TrainingData, function: Callable[..., ArrayLike]) -> None:
+        super().__init__(data)
         self._function = _on_arrays(function)
         self._anchors: Index | None = None
         self._known: dict[int, NDArray[np.float64]] = {}  # a row's distances to the fixed anchors
@@ -237,16 +242,16 @@ class DissimilarityFunction(HostComparison):
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
         """Return the anchors that all batches share; they are drawn on the first call."""
         if self._anchors is None:
-            self._anchors = rng.permutation(len(self._rows))[:count]
+            self._anchors = rng.permutation(len(self._data))[:count]
         return self._anchors
 
-    def renew(self) -> None:
+    def reload(self) -> None:
         """Clear the cached distances: other rows are held now, also at the anchors' positions."""
         self._known.clear()
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
         """Return cached distances; call the function for rows that are not in the cache."""
-        if self._anchors is None or not np.array_equal(anchors, self._rows.numbers[self._anchors]):
+        if self._anchors is None or not np.array_equal(anchors, self._data.row_numbers[self._anchors]):
             return self._ask(rows[:, None], anchors)
         for row in set(rows.tolist()) - self._known.keys():
             self._known[row] = self._ask(np.full(len(anchors), row), anchors)
@@ -276,11 +281,7 @@ def _on_arrays(function: Callable[..., ArrayLike]) -> Callable[..., ArrayLike]:
 
 
 def _require_dissimilarity(matrix: NDArray[np.floating], n: int) -> None:
-    if matrix.shape != (n, n):
-        raise InputError(
-            f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
-            f"got shape {matrix.shape}."
-        )
+    check_square(matrix, n)
     block = max(1, MATRIX_VALUES_CHECKED_AT_ONCE // n)
     for start in range(0, n, block):
         part, mirror = matrix[start : start + block], matrix[:, start : start + block].T

@@ -1,11 +1,11 @@
-"""Hold the rows that training works on: scaled, in float32; and behind them, rows made of them.
+"""The scaled rows that training works on, in float32; and behind them, synthetic rows.
 
-Made rows are for the global head, as candidates of comparisons. Which of two points is nearer to the anchors can be
-told of any two points, but comparisons among training rows teach nothing about what lies beyond them: where a column
-holds zeros and amounts, a large negative number could get the highest score. So some candidates are training rows
-with one or more cells moved out of the column's range. And where rows are few for their columns, the head would learn
-overfit: others are then crossed from two training rows, each cell taken from one of them. Anchors are never made,
-and the local head sees no made row.
+Synthetic rows are for the global head, as candidates of comparisons. Which of two points is nearer to the anchors can
+be told of any two points, but comparisons among training rows teach nothing about what lies beyond them: where a column
+holds zeros and amounts, a large negative number could get the highest score. So some candidates are training rows with
+one or more cells displaced out of the column's range. And where rows are few for their columns, the head would overfit:
+others are then crossed from two training rows, each cell taken from one of them. Anchors are never synthetic, and the
+local head's loss has no synthetic row in it.
 """
 
 from dataclasses import dataclass
@@ -15,26 +15,28 @@ from numpy.typing import NDArray
 
 from centrality._internal.arrays import column_quantiles
 from centrality._internal.input import CheckedRows
+from centrality.network.folds import Folds
 from centrality.network.scaling import Scaling, dense, rows_per_block
 
-FEWEST_ROWS_HELD = 1024  # however wide they are
-SHARE = 4  # one compared candidate in so many is a made row
-FEW = 10  # training rows for each column, below which others are made too, and every other candidate is a made row
-MADE = 2048  # how many there are at a time
+FEWEST_ROWS = 1024  # held in memory, however wide they are
+SYNTHETIC_ROWS = 2048  # how many there are at a time
+EVERY, EVERY_IF_FEW = 4, 2  # one compared candidate in so many is synthetic
+FEW = 10  # training rows for each column, below which rows are few: three in four synthetic ones are then crossed
 SAMPLE = 2000  # rows that tell the range of a column, about
-NEAR = 1.0  # in scaled units, how far beyond the range half of the moved cells lie, on average
+NEAR = 1.0  # in scaled units, how far beyond the range half of the displaced cells lie, on average
 FAR = 36.0  # up to where the others lie: a bent column ends there, since 10 + log(1e15 - 10) is 45
 
+Index = NDArray[np.intp]
 Matrix = NDArray[np.float32]
 
 
 class TrainingData:
-    """Hold the rows that training works on, scaled, as one float32 array.
+    """Rows of X in scaled units, as one float32 array, and who may learn from them.
 
-    All of them are held if they have no more than `max_values` values, and no more than `most` are of use; else as many
-    as fit, drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support`
-    puts rows made of them behind them, at positions from len(rows) on. The columns `given` are a context: nothing is
-    learned of their own distribution.
+    All rows are in memory if they have no more than `max_values` values, and no more than `max_rows` are of use; else
+    as many as fit, drawn at random, and `redraw` draws others. Of `folds`, the first is never drawn then. `synthetic`
+    puts synthetic rows behind them, at positions from len(data) on. Of the columns `context`, no distribution is
+    learned.
     """
 
     def __init__(
@@ -44,113 +46,121 @@ class TrainingData:
         rng: np.random.Generator,
         *,
         max_values: int,
-        most: int | None = None,
-        folds: NDArray[np.int8] | None = None,
-        off_support: bool = False,
-        given: NDArray[np.int64] | None = None,
+        max_rows: int | None = None,
+        folds: Folds | None = None,
+        synthetic: bool = False,
+        context: NDArray[np.int64] | None = None,
     ) -> None:
-        self._folds = folds  # (n,) of the rows of X; None: everybody may learn from all of them
-        self.X, self.scaling, self._rng = X, scaling, rng
+        self.X = X
+        self.folds = folds  # None: every member learns from all rows
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
-        self.learned = np.ones(self.width, dtype=np.float32)  # 1 for a column that is learned, 0 for one that is given
-        self.learned[[] if given is None else given] = 0.0
-        self.size = min(rows_in_memory(self.total, self.width, max_values), most or self.total)
-        self.holds_all = self.size == self.total
-        self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
-        self._made: SyntheticRows | None = None
-        self._known: dict[tuple[str, tuple[int, ...]], NDArray[np.intp]] = {}  # positions that were asked for
-        made = MADE if off_support else 0
-        self.all = np.empty((self.size + made, self.width), dtype=np.float32)  # the rows held, then those made of them
-        self.z = self.all[: self.size]
-        self.renew()
+        self._scaling, self._rng = scaling, rng
+        self.learned_columns = np.ones(self.width, dtype=np.float32)  # 0 for a column of the context
+        self.learned_columns[[] if context is None else context] = 0.0
+        size = min(rows_in_memory(self.total, self.width, max_values), max_rows or self.total)
+        self.holds_all = size == self.total
+        self.row_numbers: Index = np.arange(size)  # which rows of X are in memory
+        self.candidates = np.empty((size + SYNTHETIC_ROWS * synthetic, self.width), dtype=np.float32)
+        self.z = self.candidates[:size]  # those that are no synthetic rows
+        self._synthetic: SyntheticRows | None = None
+        self._positions: dict[tuple[str, tuple[int, ...]], Index] = {}
+        self.redraw()
 
     def __len__(self) -> int:
-        return self.size
+        return len(self.z)
 
-    def renew(self) -> None:
-        """Fill the array with other random rows, or with all rows in order if they fit; then make the made rows."""
+    def redraw(self) -> None:
+        """Fill the memory with other random rows, or with all rows in order if they fit; then make synthetic rows."""
+        size = len(self)
         if not self.holds_all:  # sorted: memory is read from one end to the other
-            self.numbers = np.sort(self._drawn(self.size))
-        self._known.clear()
+            self.row_numbers = np.sort(self._draw(size))
+        self._positions.clear()
         step = rows_per_block(self.width)
-        for start in range(0, self.size, step):
-            at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
-            self.z[start : start + step] = self.scaling.apply(self.given(at))
-        if len(self.all) > self.size:
-            self._made = SyntheticRows.of(self.z, self._rng, self.learned > 0)
-            self.all[self.size :] = self._made.z
+        for start in range(0, size, step):
+            at = slice(start, start + step) if self.holds_all else self.row_numbers[start : start + step]
+            self.z[start : start + step] = self._scaling.apply(self.unscaled(at))
+        if len(self.candidates) > size:
+            self._synthetic = SyntheticRows.of(self.z, self._rng, self.learned_columns > 0)
+            self.candidates[size:] = self._synthetic.z
 
-    def _drawn(self, count: int) -> NDArray[np.intp]:
-        """Draw the numbers of so many rows at random, none of them of fold 0."""
-        drawn: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        while len(drawn) < count:  # what rows must not be drawn is no list: it might be longer than memory allows
-            some = self._rng.integers(self.total, size=count)
-            drawn = np.concatenate([drawn, some if self._folds is None else some[self._folds[some] > 0]])[:count]
-        return drawn
+    def _draw(self, count: int) -> Index:
+        """Draw the numbers of so many rows at random, none of them of the first fold."""
+        numbers: Index = np.empty(0, dtype=np.intp)
+        while len(numbers) < count:  # rows that must not be drawn are no list: it might be longer than memory allows
+            more = self._rng.integers(self.total, size=count)
+            if self.folds is not None:
+                more = more[self.folds.fold_of_row[more] > 0]
+            numbers = np.concatenate([numbers, more])[:count]
+        return numbers
 
-    def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
-        """Return the positions of the rows held that belong to none of these folds."""
-        asked = ("held", folds)
-        if asked not in self._known:
-            allowed = np.ones(self.size, dtype=bool)
-            if self._folds is not None:
-                allowed = ~np.isin(self._folds[self.numbers], folds)
-            self._known[asked] = np.flatnonzero(allowed)
-        return self._known[asked]
+    def learned_by(self, member: int) -> Index:
+        """Return the positions of the rows in memory that this member may learn from."""
+        return self._without(() if self.folds is None else self.folds.left_out[member])
 
-    def made_without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
-        """Return the positions of made rows without a parent in these folds; it is empty if there are no made rows."""
-        if self._made is None:
+    def synthetic_for(self, member: int) -> Index:
+        """Return the positions of synthetic rows whose parents this member may learn from; it may be empty."""
+        if self._synthetic is None:
             return np.empty(0, dtype=np.intp)
-        asked = ("made", folds)
-        if asked not in self._known:
-            allowed = np.zeros(self.size, dtype=bool)
-            allowed[self.without(folds)] = True
-            self._known[asked] = self.size + np.flatnonzero(allowed[self._made.parents].all(1))
-        return self._known[asked]
+        left_out = () if self.folds is None else self.folds.left_out[member]
+        key = ("synthetic", left_out)
+        if key not in self._positions:
+            allowed = np.zeros(len(self), dtype=bool)
+            allowed[self._without(left_out)] = True
+            self._positions[key] = len(self) + np.flatnonzero(allowed[self._synthetic.parents].all(1))
+        return self._positions[key]
+
+    def _without(self, folds: tuple[int, ...]) -> Index:
+        """Return the positions of the rows in memory that belong to none of these folds."""
+        key = ("rows", folds)
+        if key not in self._positions:
+            allowed = np.ones(len(self), dtype=bool)
+            if self.folds is not None:
+                allowed = ~np.isin(self.folds.fold_of_row[self.row_numbers], folds)
+            self._positions[key] = np.flatnonzero(allowed)
+        return self._positions[key]
 
     @property
     def synthetic_every(self) -> int:
-        """Return k such that one compared candidate in k is a made row."""
-        return 2 if few(self.z) else SHARE
+        """Return k such that one compared candidate in k is a synthetic row."""
+        return EVERY_IF_FEW if are_few(self.z) else EVERY
 
-    def given(self, numbers: slice | NDArray[np.intp]) -> NDArray[np.generic]:
-        """Return rows of X by their numbers, in the user's units, as a dense array."""
+    def unscaled(self, numbers: slice | Index | None = None) -> NDArray[np.generic]:
+        """Return rows of X by their numbers, or those in memory, in the user's units, as a dense array."""
+        if numbers is None:
+            numbers = slice(None) if self.holds_all else self.row_numbers
         return dense(self.X[numbers])
-
-    def as_given(self) -> NDArray[np.float32]:
-        """Return the rows held, in the user's units."""
-        return self.given(slice(None) if self.holds_all else self.numbers).astype(np.float32)
 
 
 def rows_in_memory(n: int, width: int, max_values: int) -> int:
     """Return how many of n rows to hold, so that they have at most `max_values` values."""
-    return min(n, max(max_values // width, FEWEST_ROWS_HELD))
+    return min(n, max(max_values // width, FEWEST_ROWS))
 
 
 @dataclass(frozen=True)
 class SyntheticRows:
-    """Hold made rows and their parents: a network that must not see a parent is not shown the made row."""
+    """Synthetic rows and their parents: a member that must not see a parent is not shown the synthetic row."""
 
-    z: Matrix  # (MADE, p)
-    parents: NDArray[np.intp]  # (MADE, 2)
+    z: Matrix  # (SYNTHETIC_ROWS, p)
+    parents: NDArray[np.intp]  # (SYNTHETIC_ROWS, 2)
 
     @classmethod
     def of(cls, z: Matrix, rng: np.random.Generator, learned: NDArray[np.bool_] | None = None) -> "SyntheticRows":
-        """Make rows from the scaled rows z: all by moving cells off the data, or one in four if z has few rows.
+        """Make synthetic rows of the scaled rows z: all by displacing cells, or one in four if z has few rows.
 
-        Columns that are not `learned` are a context, which a made row takes from its first parent.
+        Columns that are not `learned` are a context, which a synthetic row takes from its first parent.
         """
-        parents = rng.integers(len(z), size=(MADE, 2))
-        crossed = np.arange(MADE) % 4 > 0 if few(z) else np.zeros(MADE, dtype=bool)
+        count = SYNTHETIC_ROWS
+        parents = rng.integers(len(z), size=(count, 2))
+        crossed = np.arange(count) % 4 > 0 if are_few(z) else np.zeros(count, dtype=bool)
         parents[~crossed, 1] = parents[~crossed, 0]
-        made = displace_cells(z, z[parents[:, 0]], rng)
-        either = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
-        made[crossed] = np.where(either, z[parents[crossed, 0]], z[parents[crossed, 1]])
-        return cls(made if learned is None else np.where(learned, made, z[parents[:, 0]]), parents)
+        first, second = z[parents[:, 0]], z[parents[:, 1]]
+        rows = displace_cells(z, first, rng)
+        from_first = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
+        rows[crossed] = np.where(from_first, first[crossed], second[crossed])
+        return cls(rows if learned is None else np.where(learned, rows, first), parents)
 
 
-def few(z: Matrix) -> bool:
+def are_few(z: Matrix) -> bool:
     """Say whether rows are few for their columns."""
     return bool(len(z) < FEW * z.shape[1])
 
@@ -165,16 +175,16 @@ def usual_range(z: Matrix) -> tuple[Matrix, Matrix]:  # (p,), (p,)
 
 
 def displace_cells(z: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
-    """Return rows with cells moved out of the usual ranges of the columns of z, to either side.
+    """Return rows with cells displaced out of the usual ranges of the columns of z, to either side.
 
-    Half of them have one cell moved, the others any number; a constant column is left alone.
+    Half of the rows have one such cell, the others any number; a constant column is left alone.
     """
     count, p = rows.shape
     low, high = usual_range(z)
-    share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside the one that always moves
-    moved = rng.random((count, p)) < share[:, None]
-    moved[np.arange(count), rng.integers(p, size=count)] = True
-    moved &= high > low
-    beyond = np.where(rng.random((count, p)) < 0.5, rng.exponential(NEAR, (count, p)), FAR * rng.random((count, p)))
-    there = np.where(rng.random((count, p)) < 0.5, low - beyond, high + beyond)
-    return np.where(moved, there, rows).astype(np.float32)
+    share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside the one always displaced
+    displaced = rng.random((count, p)) < share[:, None]
+    displaced[np.arange(count), rng.integers(p, size=count)] = True
+    displaced &= high > low
+    distance = np.where(rng.random((count, p)) < 0.5, rng.exponential(NEAR, (count, p)), FAR * rng.random((count, p)))
+    cells = np.where(rng.random((count, p)) < 0.5, low - distance, high + distance)
+    return np.where(displaced, cells, rows).astype(np.float32)

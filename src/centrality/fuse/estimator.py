@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality._internal import model_file
 from centrality._internal.checks import InputError, warn_caller
-from centrality._internal.devices import find_device, start_in_background
+from centrality._internal.devices import start_in_background
 from centrality._internal.input import (
     CheckedRows,
     Dissimilarity,
@@ -21,21 +21,22 @@ from centrality._internal.input import (
     random_numbers,
     require_finite,
     rows_to_fit,
+    rows_to_score,
     unchanged_on_failure,
     warn_of_labels,
 )
 from centrality.analysis.drift_columns import TrainingColumns
-from centrality.fuse.background import bounds_of
-from centrality.fuse.comparisons import compare
-from centrality.fuse.config import HELD_VALUES, Plan, Settings, Task, paper_settings, places_of, require_possible
+from centrality.fuse.background import bound_to_held_out
+from centrality.fuse.comparisons import Comparison, compare
+from centrality.fuse.config import FitConfig
 from centrality.fuse.data import TrainingData
-from centrality.fuse.initialize import noise_scales
-from centrality.fuse.train import train
-from centrality.model.finish import Reservoir, Trained, calibrated_on, finish_fit, with_report
-from centrality.model.fitted import FittedModel, History, joined, scorer_for
+from centrality.fuse.finish import FitRows, finish_fit
+from centrality.fuse.initialize import choose_noise_scales, initialize
+from centrality.fuse.train import continued, train
+from centrality.model.fitted import FittedModel, History
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
-from centrality.network.calibration import checked_calibration, one_t
+from centrality.model.reservoir import Reservoir
 from centrality.network.context import Context
 from centrality.network.folds import Folds, Units, restrict_dissimilarity, split, split_few, split_off_holdout
 from centrality.network.network import Network
@@ -44,10 +45,7 @@ from centrality.network.scaling import ColumnRange, Scaling, with_column_range
 if TYPE_CHECKING:
     from torch import nn
 
-    from centrality.fuse.paper import PaperFUSE
-
-BOUNDS_ROWS = 20_000  # rows that bound what the networks add to their backgrounds
-CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
+    from centrality.fuse.paper_fuse import PaperFUSE
 
 
 class FUSE(CentralityModel):
@@ -171,12 +169,9 @@ class FUSE(CentralityModel):
 
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
-        from centrality.fuse.paper import PaperFUSE  # here: it is a FUSE itself
+        from centrality.fuse.paper_fuse import PaperFUSE, paper_settings  # here: it is a FUSE itself
 
         return PaperFUSE(**(paper_settings(experiment) | changes))
-
-    def _settings(self) -> Settings:
-        return Settings(self.get_params(deep=False))
 
     def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
         """Learn what is typical of the rows of X; `y` is ignored.
@@ -188,122 +183,136 @@ class FUSE(CentralityModel):
         return self._fit(X, dissimilarity)
 
     def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: NDArray[np.floating] | None = None) -> Self:
-        """Fit to the rows X; `as_new` are the same rows encoded as if they were new, by which they are judged."""
+        """Fit to the rows X; `as_new` are the same rows, encoded by a representation that does not know them."""
         with unchanged_on_failure(self):
-            first, why = ColumnRange(), "an anchor and a pair to compare"
-            X = rows_to_fit(self, X, at_least=3, why=why, all_finite=first.all_finite)
-            # Now, not when training is over: settings that matter only then.
-            one_t(self.t)
-            settings = self._settings()
-            checked_calibration(settings["calibration"])
-            settings.share_of_outliers()
-            seed = int(random_numbers(self.random_state).randint(2**31))
-            rng = np.random.default_rng(seed)
-            X_as_new = X if as_new is None else as_new
-            learned, aside = split_off_holdout(self.holdout, X, rng)
-            held = None if aside is None else X_as_new[aside]
-            if learned is not None:
-                dissimilarity = restrict_dissimilarity(dissimilarity, learned, X.shape[0])
-                X, X_as_new = X[learned], X_as_new[learned]
-            parted, context, shown = settings.split(X, rng), None, X
-            if self.given is not None:
-                require_possible(settings, dissimilarity, X)
-                context, made = self._context(X, seed)
-                X, X_as_new, shown = made, made, context.mix_in_known_rows(X, made, seed)
-                held = None if held is None else context.relative(held)
-            columns = start_in_background(lambda: TrainingColumns.of(X_as_new))
-            trained = self._trained(
-                shown, dissimilarity, rng, seed, parted=parted, context=context, first=first, columns=columns
-            )
-            self.fitted_ = self._finish_fit(trained, X, X_as_new, held, rng)
+            column_range = ColumnRange()
+            why = "an anchor and a pair to compare"
+            X = rows_to_fit(self, X, at_least=3, why=why, all_finite=column_range.all_finite)
+            self.fitted_ = self._fit_rows(X, X if as_new is None else as_new, dissimilarity, column_range)
         return self
 
-    def _trained(
-        self,
-        X: CheckedRows,
-        dissimilarity: Dissimilarity,
-        rng: np.random.Generator,
-        seed: int,
-        *,
-        parted: Folds | None,
-        context: Context | None,
-        first: ColumnRange,
-        columns: Callable[[], TrainingColumns],
-    ) -> Trained:
-        device = find_device(self.device)
-        # Rows that are relative to their kinds are scaled already.
-        scaling = Scaling.fit(X, self.scaling if context is None else "none", self._measurements)
-        if self.scaling == "auto" and context is None:
-            scaling = with_column_range(
-                scaling, X if parted is None else parted.rows_for_range(X), first, self._measurements
-            )
-        settings = self._settings()
-        members, left_out = settings.members(*X.shape), None if parted is None else parted.left_out
-        plan = replace(Plan.of(settings, members), left_out=left_out)
-        most, own = plan.rows_needed() if members == 1 else None, None if parted is None else parted.fold_of_row
-        off, given = self._uses_synthetic_rows(dissimilarity), None if context is None else context.given
-        rows = TrainingData(
-            X, scaling, rng, max_values=settings.max_values, most=most, folds=own, off_support=off, given=given
-        )
-        comparison = compare(rows, self.metric, dissimilarity)
-        plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = settings.initialize(rows, plan, members, rng, np.random.default_rng(seed + 1))
-        task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
-        network, history = train(task)
-        network = _bounded(network, rows, plan, device)
-        seen, names = Reservoir(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
-        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted, columns)
-
-    def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
-        """Fit the context model; return it, and the rows relative to their context, computed as for new rows."""
-        names, owner = (None, None) if self._origins is None else self._origins
-        columns = getattr(self, "feature_names_in_", None) if names is None else names
-        places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
-        scaling = Scaling.fit(X, self.scaling, self._measurements)
-        weighed = self.scaling == "none" or (self.scaling == "auto" and self._measurements is not None)
-        return Context.fit(X, scaling, places, of, seed, weighed=weighed)
-
-    def _uses_synthetic_rows(self, dissimilarity: Dissimilarity) -> bool:
-        """Say whether made rows are compared too, which needs comparisons of scaled rows.
-
-        The paper makes none, and with `novelty` the background says what lies off the data (measured: made rows cost
-        .03 of average precision there).
-        """
-        unlike = self._settings().by_paper or self.novelty or dissimilarity is not None
-        return not unlike and self.metric in ("euclidean", "manhattan")
-
-    def _finish_fit(
-        self,
-        trained: Trained,
-        X: CheckedRows,
-        X_as_new: CheckedRows,
-        held: CheckedRows | None,
-        rng: np.random.Generator,
+    def _fit_rows(
+        self, X: CheckedRows, as_new: CheckedRows, dissimilarity: Dissimilarity, column_range: ColumnRange
     ) -> FittedModel:
-        """Set all quantiles, by a sample if rows are many, and report on the fit."""
-        settings = self._settings()
-        judged = np.arange(X.shape[0]) if trained.split is None else trained.split.held_out_rows()
-        if len(judged) > CALIBRATION_ROWS:
-            judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
-        fitted = finish_fit(
-            trained,
-            X,
-            X_as_new,
-            judged,
-            calibration=settings["calibration"],
-            t=self.t,
-            share_of_outliers=settings.share_of_outliers(),
-            of_new_rows=self.contamination == "auto",
-            clean=self.novelty,
-            level_is_open=not settings.by_paper,
+        """Fit in six steps.
+
+        Another order of random draws would be another fit: rows of the holdout, folds, rows in memory and synthetic
+        ones, the sample that sets the noise scale, the background, batches; then the rows to calibrate on and to
+        remember. Weights begin from seed + 1 and noise from seed + 2.
+        """
+        seed = int(random_numbers(self.random_state).randint(2**31))
+        rng = np.random.default_rng(seed)
+
+        # 1. Set rows aside: for the user (holdout), and those that a network never learns from (folds).
+        learned, aside = split_off_holdout(self.holdout, X, rng)
+        holdout = None if aside is None else as_new[aside]
+        if learned is not None:
+            dissimilarity = restrict_dissimilarity(dissimilarity, learned, X.shape[0])
+            is_encoded = as_new is not X
+            X = X[learned]
+            as_new = as_new[learned] if is_encoded else X
+        config = self._config(X, dissimilarity, seed)  # every parameter is checked here
+        folds = None
+        if config.holds_out:
+            members, given = config.layout.members, config.context_columns is not None
+            folds = split(X.shape[0], members, rng, alike=config.same_for_all, given=given, units=Units.of(X))
+
+        # 2. Given context columns, replace each behaviour by its deviation from what the context predicts.
+        context, training_rows = None, X
+        if config.context_columns is not None and config.context_features is not None:
+            context, residuals = Context.fit(
+                X,
+                Scaling.fit(X, config.scaling, self._measurements),
+                config.context_columns,
+                config.context_features,
+                seed,
+                weighed=config.scaling == "none" or (config.scaling == "auto" and self._measurements is not None),
+            )
+            training_rows = context.mix_in_known_rows(X, residuals, seed)
+            X = as_new = residuals
+            holdout = None if holdout is None else context.relative(holdout)
+        summary = start_in_background(lambda: TrainingColumns.of(as_new))
+
+        # 3. Scale the columns; hold the scaled rows in memory, followed by synthetic rows beyond their range.
+        if context is not None:
+            scaling = Scaling.fit(training_rows, "none")  # behaviours are scaled already
+        else:
+            scaling = Scaling.fit(X, config.scaling, self._measurements)
+            if config.scaling == "auto":
+                range_rows = X if folds is None else folds.rows_for_range(X)
+                scaling = with_column_range(scaling, range_rows, column_range, self._measurements)
+        data = TrainingData(
+            training_rows,
+            scaling,
+            rng,
+            max_values=config.max_values,
+            max_rows=config.max_rows,
+            folds=folds,
+            synthetic=config.synthetic_rows,
+            context=config.context_columns,
         )
-        held_aside = 0 if held is None else held.shape[0]
-        weights = settings.loss_weights(trained.noise_scale, X.shape[1])
-        fitted = with_report(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
-        if held is not None:
-            fitted = calibrated_on(held, fitted)
-        folds = None if trained.split is None else trained.split.fold_of_row
-        return replace(fitted, remembered=Reservoir.of(X, folds, rng))
+        comparison = compare(data, config.metric, dissimilarity)
+
+        # 4. Train the ensemble: the global head on comparisons, the local head on removing noise.
+        config = config.with_noise_scales(choose_noise_scales(config.noise_scale, data, rng))
+        network = initialize(data, config, rng)
+        network, history = self._train(network, data, comparison, config, rng)
+
+        # 5. Bound what the networks add to the background by what they add to held-out rows.
+        network = bound_to_held_out(network, data, config.device)
+
+        # 6. Calibrate on held-out rows: head scores, threshold, p-values, typical points, report.
+        rows = FitRows(X=X, as_new=as_new, folds=folds, holdout=holdout)
+        fitted = finish_fit(
+            network,
+            history,
+            scaling,
+            context,
+            rows=rows,
+            summary=summary,
+            config=config,
+            rng=rng,
+            untrained_local_loss=self._untrained_local_loss(config),
+        )
+        return replace(fitted, remembered=Reservoir.of(X, None if folds is None else folds.fold_of_row, rng))
+
+    # What PaperFUSE does in another way.
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return all parameters, also those that only `PaperFUSE` lets users change."""
+        from centrality.fuse.paper_fuse import PaperFUSE  # here: it is a FUSE itself
+
+        parameters: dict[str, Any] = PaperFUSE(**self.get_params(deep=False)).get_params(deep=False)
+        return parameters
+
+    def _config(
+        self, X: CheckedRows, dissimilarity: Dissimilarity, seed: int, before: FittedModel | None = None
+    ) -> FitConfig:
+        """Check all parameters, and decide for these rows; `before` is the model that learns further."""
+        return FitConfig.for_rows(
+            self._parameters() | ({} if before is None else {"device": before.device}),
+            X,
+            dissimilarity,
+            seed=seed,
+            names=getattr(self, "feature_names_in_", None),
+            feature_map=self._origins,
+            members=None if before is None else before.network.members,
+        )
+
+    def _train(
+        self,
+        network: Network,
+        data: TrainingData,
+        comparison: Comparison,
+        config: FitConfig,
+        rng: np.random.Generator,
+    ) -> tuple[Network, History]:
+        """Train a copy of the network; return it, and the history of its losses."""
+        return train(network, data, comparison, config, rng)
+
+    def _untrained_local_loss(self, config: FitConfig) -> float:
+        """Return the loss of a local head that has learned nothing: a score of zero."""
+        return 0.5
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
@@ -319,54 +328,62 @@ class FUSE(CentralityModel):
             advice = "go on learning with the model as it was fitted, and then learn the marks again."
             raise InputError(f"This model has learned marks, which partial_fit would forget: {advice}")
         X = self._reader().vectors(X)
+        n = X.shape[0]
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
-        rng, members, parted = np.random.default_rng(seed), before.network.members, None
-        if not self._settings().by_paper:
-            n, alike, given = X.shape[0], not before.independent_halves, before.context is not None
-            parted = split(n, members, rng, alike=alike, given=given, units=Units.of(X))
-            parted = parted or split_few(n, members, rng, alike=alike, given=given)
-            parted = replace(parted, fold_of_row=before.remembered.with_its_copies(X, parted.fold_of_row))
-        remembered = before.remembered.with_new(X, None if parted is None else parted.fold_of_row, rng)
-        rows = remembered.rows
+        rng = np.random.default_rng(seed)
+        config = self._config(X, None, seed, before)
+
+        # 1. Deal out the new rows to folds, and sample from new and remembered rows alike.
+        folds = None
+        if config.holds_out:
+            members, alike, given = before.network.members, not before.independent_halves, before.context is not None
+            folds = split(n, members, rng, alike=alike, given=given, units=Units.of(X))
+            folds = folds or split_few(n, members, rng, alike=alike, given=given)
+            folds = replace(folds, fold_of_row=before.remembered.with_its_copies(X, folds.fold_of_row))
+        reservoir = before.remembered.with_new(X, None if folds is None else folds.fold_of_row, rng)
+        rows = reservoir.rows
         assert rows is not None  # it remembers some of X at least
         if rows.shape[0] < 3:
-            raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        known = None if parted is None or remembered.folds is None else Folds(remembered.folds, parted.left_out)
-        if known is not None and not known.suffices:  # then all networks learn from all rows
-            known, remembered = None, replace(remembered, folds=None)
+            raise InputError(f"partial_fit needs at least 3 rows to compare, got {n}.")
+        folds = None if folds is None or reservoir.folds is None else Folds(reservoir.folds, folds.left_out)
+        if folds is not None and not folds.suffices:  # then all networks learn from all rows
+            folds, reservoir = None, replace(reservoir, folds=None)
+
+        # 2. Train for a few small steps.
+        config = config.for_update(before, n / reservoir.seen)
         scaling = before.scaling if before.scaling.seen is None else with_column_range(before.scaling, X)
-        plan = Plan.of(self._settings(), members).for_update(before.noise_scale, X.shape[0] / remembered.seen)
-        plan = replace(plan, left_out=None if known is None else known.left_out)
-        network, history = self._continue_training(rows, scaling, known, plan, seed)
-        kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
-        trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
-        self.fitted_ = replace(self._finish_fit(trained, rows, rows, None, rng), remembered=remembered)
+        rng_of_batches = np.random.default_rng(seed + 1)
+        data = TrainingData(
+            rows,
+            scaling,
+            rng_of_batches,
+            max_values=config.max_values,
+            folds=folds,
+            synthetic=config.synthetic_rows,
+            context=config.context_columns,
+        )
+        comparison = compare(data, config.metric, None)
+        network, history = train(before.network, data, comparison, config, rng_of_batches)
+        network = bound_to_held_out(network, data, config.device)
+
+        # 3. Calibrate anew.
+        fitted = finish_fit(
+            network,
+            continued(before.history, history),
+            scaling,
+            before.context,
+            rows=FitRows(X=rows, as_new=rows, folds=folds),
+            summary=lambda: TrainingColumns.of(rows),
+            config=config,
+            rng=rng,
+            untrained_local_loss=self._untrained_local_loss(config),
+        )
+        self.fitted_ = replace(fitted, remembered=reservoir)
         if before.inliers is not None and self.fitted_.inliers is None:
             warn_caller(
                 "No row was left out of this training: p-values and detect need calibrate(C) with fresh rows now."
             )
         return self
-
-    def _continue_training(
-        self, X: CheckedRows, scaling: Scaling, known: Folds | None, plan: Plan, seed: int
-    ) -> tuple[Network, History]:
-        """Train a copy of the network on these rows; return it with the history of all training so far."""
-        before, rng = self.fitted_, np.random.default_rng(seed + 1)
-        own, off = None if known is None else known.fold_of_row, self._uses_synthetic_rows(None)
-        given = None if before.context is None else before.context.given
-        rows = TrainingData(X, scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
-        task = Task(
-            network=before.network,
-            rows=rows,
-            comparison=compare(rows, self.metric, None),
-            plan=plan,
-            rng=rng,
-            seed=seed,
-            device=before.device,
-        )
-        network, went_on = train(task)
-        network = _bounded(network, rows, plan, before.device)
-        return network, joined(before.history, went_on)
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 
@@ -376,8 +393,14 @@ class FUSE(CentralityModel):
         return NumberReader(self, self.fitted_)
 
     def _scored(self, X: ModelRows, work: Callable[..., NDArray[np.float64]], *given: object) -> NDArray[np.float64]:
-        there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
-        rows = self._reader().vectors(X) if there is None else there
+        fitted = vars(self).get("fitted_")
+        rows: Any = None
+        if fitted is None or fitted.context is not None:
+            rows = self._reader().vectors(X)  # raises if there is no model yet
+        elif hasattr(X, "is_cuda"):
+            rows = fitted.tensor_on_gpu(X)
+        if rows is None:
+            rows = rows_to_score(self, X)
         return work(self.fitted_, rows, *given)  # every row has its numbers: none is left out
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
@@ -400,17 +423,3 @@ class FUSE(CentralityModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _bounded(network: Network, rows: TrainingData, plan: Plan, device: str) -> Network:
-    """Return the network with bounds of what it adds to its background, set by rows held that it has not learned."""
-    if not network.background:
-        return network
-    some = np.linspace(0, len(rows) - 1, min(len(rows), BOUNDS_ROWS)).astype(np.intp)
-    added = scorer_for(replace(network, background={}), device)(rows.z[some])[:, :, 1:]
-    counts = np.ones(added.shape[:2], dtype=bool)
-    for member in range(network.members):
-        unseen = ~np.isin(some, rows.without(plan.left_out_by(member)))
-        if unseen.any():  # none are where rows held are a sample, of which none is left out
-            counts[member] = unseen
-    return replace(network, background={**network.background, "bounds": bounds_of(added, counts)})

@@ -1,31 +1,37 @@
-"""Prepare untrained networks: noise scales, groups of rows, the first layer.
+"""Prepare untrained networks: noise scales, first weights, backgrounds.
 
-A new rule is a function of the rows and an entry in RULES.
+A new rule for noise scales is a function of the training data and an entry in RULES.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from centrality._internal.checks import InputError, positive
+from centrality._internal.checks import InputError, optional, positive
 from centrality.engine import engine
+from centrality.fuse.background import background_of
 from centrality.fuse.data import TrainingData
+from centrality.network.network import Network, build
 
-SCALES_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # given a context, whose kinds have a spread of one: measured
+if TYPE_CHECKING:
+    from centrality.fuse.config import FitConfig
+
+SCALES_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # given a context, relative to which rows have a spread of one: measured
 SPACING_SAMPLE = 2000  # rows looked at to find their spacing
 SPACING_NEIGHBOUR = 10  # the neighbour whose distance is the spacing
 
 
-def neighbour_distance(rows: TrainingData, rng: np.random.Generator) -> float:
+def neighbour_distance(data: TrainingData, rng: np.random.Generator) -> float:
     """Return the median distance to the 10th neighbour over √p, on a sample: the spacing of typical rows.
 
     Noise of this size blurs neighbours into each other and keeps larger structures.
     """
-    index = np.sort(rng.permutation(len(rows))[:SPACING_SAMPLE])
-    z = rows.z[index]
+    index = np.sort(rng.permutation(len(data))[:SPACING_SAMPLE])
+    z = data.z[index]
     k = min(SPACING_NEIGHBOUR, len(z) - 1)
-    distances = engine().neighbour_distances(z, k) / np.sqrt(rows.width)
+    distances = engine().neighbour_distances(z, k) / np.sqrt(data.width)
     typical = float(np.median(distances))
     if typical > 0:
         return typical
@@ -36,51 +42,44 @@ def neighbour_distance(rows: TrainingData, rng: np.random.Generator) -> float:
     return float(np.sqrt(z.var(0).mean())) or 1.0
 
 
-def spacing(rows: TrainingData, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return one noise scale, the spacing of the rows; given a context, whose kinds have a spread of one, several."""
-    return (neighbour_distance(rows, rng),) if rows.learned.all() else SCALES_GIVEN
+def spacing(data: TrainingData, rng: np.random.Generator) -> tuple[float, ...]:
+    """Return one noise scale, the spacing of the rows; given a context, relative to which it is known, several."""
+    return (neighbour_distance(data, rng),) if data.learned_columns.all() else SCALES_GIVEN
 
 
 RULES: dict[str, Callable[[TrainingData, np.random.Generator], tuple[float, ...]]] = {"auto": spacing}
 
 
-def noise_scales(
-    asked: float | Sequence[float] | str, rows: TrainingData, rng: np.random.Generator
-) -> tuple[float, ...]:
-    """Return the scales that the parameter `noise_scale` asks for."""
-    if isinstance(asked, str) and asked in RULES:
-        return RULES[asked](rows, rng)
-    scales = np.atleast_1d(np.asarray(asked, dtype=object))
-    if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
-        raise InputError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {asked!r}.")
+def check_noise_scale(noise_scale: float | Sequence[float] | str) -> str | tuple[float, ...]:
+    """Return the parameter `noise_scale` as the name of a rule, or as a tuple; raise if it is neither."""
+    if isinstance(noise_scale, str) and noise_scale in RULES:
+        return noise_scale
+    scales = np.atleast_1d(np.asarray(noise_scale, dtype=object))
+    if isinstance(noise_scale, str) or scales.ndim != 1 or scales.size == 0:
+        raise InputError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {noise_scale!r}.")
     return tuple(positive("noise_scale", scale) for scale in scales)
 
 
-Vectors = NDArray[np.floating]  # (n, p)
-Positions = NDArray[np.int64]
+def choose_noise_scales(
+    noise_scale: str | tuple[float, ...], data: TrainingData, rng: np.random.Generator
+) -> tuple[float, ...]:
+    """Return the noise scales: those that the user wants, or what a rule makes of the rows."""
+    return RULES[noise_scale](data, rng) if isinstance(noise_scale, str) else noise_scale
 
 
-def k_means(
-    rows: Vectors, count: int, seed: int, *, rounds: int, start: Positions | None = None
-) -> tuple[NDArray[np.float64], Positions]:
-    """Return the centres of so many groups, (m, p), and the group of each row; of copies there may be fewer groups.
+def initialize(data: TrainingData, config: "FitConfig", rng: np.random.Generator) -> Network:
+    """Return the networks before training: random weights, and a background fitted to the rows that each learns."""
+    start = np.random.default_rng(config.seed + 1)
+    layout = config.layout
+    if not layout.standard:
+        optional("torch", "torch")
+        from centrality.torch.networks import build_around_encoder  # brings torch
 
-    `start` are the positions of the rows to begin with; without it, rows that lie far apart.
-    """
-    rows = np.ascontiguousarray(rows, dtype=np.float32)
-    if start is None:
-        start = far_apart(rows, count, seed, trials=2 + int(np.log(count)))
-    centres = rows[start].astype(np.float64)
-    return centres, engine().k_means(rows, centres, rounds)
-
-
-def far_apart(rows: Vectors, count: int, seed: int, *, trials: int) -> Positions:  # (count,)
-    """Return the positions of `count` rows that lie far from one another, as k-means++ chooses its start.
-
-    The next row is drawn by its squared distance to the nearest one chosen, `trials` times; the one that leaves the
-    least distance in all is taken. The rows are the same as scikit-learn's.
-    """
-    rng, n = np.random.RandomState(seed), len(rows)
-    first = int(rng.choice(n, p=np.full(n, 1 / n)))
-    drawn = rng.uniform(size=(count - 1, trials))
-    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, drawn)
+        return build_around_encoder(layout, start)
+    network = build(layout, start)
+    if not config.background:
+        return network
+    positions = [data.learned_by(member) for member in range(layout.members)]
+    learned = {id(index): data.z[index] for index in positions}  # members of the same rows share a background
+    rows = [learned[id(index)] for index in positions]
+    return replace(network, background=background_of(rows, config.noise_scales, rng, clean=config.clean))

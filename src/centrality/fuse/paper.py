@@ -1,92 +1,174 @@
-"""Define PaperFUSE: FUSE with the paper's parameters."""
+"""Algorithm 1 of the paper and its four sampling schemes, in the paper's symbols. Nothing here is our own.
 
-from collections.abc import Callable
-from inspect import Signature, signature
-from typing import Any, TypeVar
+X_1, ..., X_n are the training rows, named by their numbers. S0 holds anchors, S1 and S2 candidates, and S12 the pairs
+of candidates that are compared. δ is the dissimilarity, g the logit and l the potential, ε noise of deviation η.
+`PaperFUSE` gives its settings to this algorithm; `FUSE` uses the schemes, and a schedule of its own (`train.py`).
+"""
 
-from centrality.fuse.estimator import FUSE
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
 
-Init = TypeVar("Init", bound=Callable[..., None])
+import numpy as np
+
+from centrality._internal.checks import InputError
+from centrality.fuse.comparisons import Comparison, preference
+from centrality.fuse.data import Index
+
+if TYPE_CHECKING:
+    from centrality.fuse.train import Trainer
+
+Loss = float | None  # None where a head has no update
 
 
-def _takes_settings_of_fuse(init: Init) -> Init:
-    """Replace **settings by FUSE's parameters in the signature, which scikit-learn and `help` read."""
-    *own, _ = signature(init).parameters.values()
-    _, *inherited = signature(FUSE.__init__).parameters.values()
-    init.__signature__ = Signature([own[0], *inherited, *own[1:]])  # type: ignore[attr-defined]
-    return init
+@dataclass(frozen=True, kw_only=True)
+class Algorithm1:
+    """The numbers of Algorithm 1."""
+
+    scheme: "Scheme"
+    T: int  # epochs
+    R: int  # noise passes over the rows in each epoch
+    m: int  # anchors of a pair, in schemes 1 and 2
+    b: int  # pairs, or rows, of a batch
+    eta: Sequence[float]  # η; of several, each has a potential of its own
+    rate: float  # the learning rate
+    budget: int | None = None  # updates at most
+    literal: bool = False  # the formulas to the letter: losses add up columns, and ties count against the first row
+
+    def updates(self, n: int) -> int:
+        """Return how many updates there are for n rows."""
+        updates = self.T * (-(-self.scheme.pairs(n) // self.b) + self.R * -(-n // self.b))
+        return min(updates, self.budget or updates)
+
+    def train(
+        self, trainer: "Trainer", n: int, delta: Comparison, rng: np.random.Generator, noise: np.random.Generator
+    ) -> Iterator[tuple[int, Loss, Loss]]:
+        """Train on n rows; after each epoch yield the number of updates so far, and the mean of both losses."""
+        taken, budget = 0, self.updates(n)
+        for _ in range(self.T):
+            losses = list(islice(self.epoch(trainer, n, delta, rng, noise), budget - taken))
+            taken += len(losses)
+            yield taken, _mean([of_global for of_global, _ in losses]), _mean([of_local for _, of_local in losses])
+            if taken == budget:
+                return
+
+    def epoch(
+        self, trainer: "Trainer", n: int, delta: Comparison, rng: np.random.Generator, noise: np.random.Generator
+    ) -> Iterator[tuple[Loss, Loss]]:
+        """Take the updates of one epoch, and yield the loss of each. Members of an ensemble draw for themselves."""
+        members = range(trainer.members)
+
+        # The global head: π̂(X_i, X_j) is the share of anchors that are nearer to X_i, modelled by σ(g(X_i) - g(X_j)).
+        partitions = [Partition(n, self.scheme, rng) for _ in members]  # S0, S1, S2
+        for pairs in zip(*(partition.pairs(self.b) for partition in partitions), strict=True):  # S12
+            candidates = np.stack([np.concatenate(pair) for pair in pairs])  # (members, 2b): i, then j
+            own = () if self.scheme.all_anchors else (len(pairs[0][0]),)  # else each pair has anchors of its own
+            anchors = np.stack([partition.draw_anchors(self.m, *own) for partition in partitions])
+            pi = preference(delta, candidates, anchors, literal=self.literal)
+            yield trainer.global_step(candidates, pi, self.rate), None
+
+        # The local head: ∇l learns to undo the noise of X + ε.
+        for _ in range(self.R):
+            orders = [rng.permutation(n) for _ in members]
+            for start in range(0, n, self.b):
+                rows = np.stack([order[start : start + self.b] for order in orders])  # (members, b)
+                epsilon = noise.standard_normal((*rows.shape, trainer.width), dtype=np.float32)  # times η
+                factor = trainer.width if self.literal else 1  # else the loss is the mean over the columns
+                yield None, trainer.local_step(rows, epsilon, self.eta, self.rate, factor)
 
 
-class PaperFUSE(FUSE):
-    """FUSE with the words of the paper: what its experiments set, and FUSE decides by itself.
+def _mean(losses: Sequence[Loss]) -> Loss:
+    of_head = [loss for loss in losses if loss is not None]
+    return sum(of_head) / len(of_head) if of_head else None
 
-    `FUSE.as_in_paper(experiment)` makes one with the paper's settings. Left alone, each word means what FUSE does, so
-    that one of them can be changed at a time.
 
-    Parameters
-    ----------
-    epochs : int or None, default=None
-        Follow the paper's Algorithm 1 for so many epochs; `max_steps` is then an upper limit. None trains for
-        `max_steps`, taking both losses in every step.
-    scheme : {1, 2, 3, 4}, default=1
-        Which rows are compared, and with respect to which anchors, as in the paper's Supplement.
-    anchors : int, default=256
-        How many anchors judge a pair, in schemes 1 and 2; a batch shares them, unless `epochs` is given.
-    resamples : int, default=8
-        Noise passes over the rows in each of the `epochs`.
-    shared_encoder : bool or "auto", default="auto"
-        One encoder for both heads as in the paper, or one for each; "auto" gives each head its own where several
-        networks are trained, since there the two would take what rows teach from each other.
-    batch_size : int or None, default=None
-        Rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs. None means 128,
-        and 64 where one network learns rows that may hold outliers.
-    learning_rate : float, default=0.004
-        Adam's. Under a budget of steps it falls to zero over the second half.
-    weight_decay : float, default=0.0
-        Adam's.
-    calibration : {"soft", "clip"}, default="soft"
-        "soft" is strictly increasing, so that no two outliers tie, and mixes the heads on scales without ends; "clip"
-        is the paper's, and mixes them linearly: (1 - t) * global + t * local.
-    literal : bool, default=False
-        With `epochs`: the local loss is the sum over columns, as printed, not their mean, and an anchor as far from
-        both rows of a pair counts against the first one; otherwise it does not vote.
-    **settings : object
-        Those of `FUSE`.
+@dataclass(frozen=True)
+class Scheme:
+    """Which candidates are compared with which, and by which anchors.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from centrality import FUSE
-    >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> model = FUSE.as_in_paper("synthetic", epochs=2, random_state=0).fit(X)
-    >>> model.epochs, model.calibration
-    (2, 'clip')
+    See the Supplement, "Different sampling strategy investigation". A new scheme is an entry in SCHEMES.
     """
 
-    @_takes_settings_of_fuse
-    def __init__(
-        self,
-        *,
-        epochs: int | None = None,
-        scheme: int = 1,
-        anchors: int = 256,
-        resamples: int = 8,
-        shared_encoder: bool | str = "auto",
-        batch_size: int | None = None,
-        learning_rate: float = 4e-3,
-        weight_decay: float = 0.0,
-        calibration: str = "soft",
-        literal: bool = False,
-        **settings: Any,
-    ) -> None:
-        super().__init__(**settings)
-        self.epochs = epochs
-        self.scheme = scheme
-        self.anchors = anchors
-        self.resamples = resamples
-        self.shared_encoder = shared_encoder
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.calibration = calibration
-        self.literal = literal
+    split: bool  # anchors and candidates come from three disjoint thirds
+    all_pairs: bool  # every first candidate is compared with every second one, not only its match
+    all_anchors: bool  # every pair is compared by every anchor, not only by a subsample
+
+    def candidates(self, n: int) -> int:
+        """Return how many of n rows are first candidates; as many are second ones."""
+        return n // 3 if self.split else n
+
+    def anchors(self, n: int) -> int:
+        """Return how many of n rows are anchors."""
+        return n - 2 * (n // 3) if self.split else n
+
+    def shifts(self, n: int) -> range:
+        """Return the matchings of n rows, each given by how far the second candidates are shifted against the first."""
+        least = 0 if self.split else 1  # unsplit, first and second candidates are the same rows: none meets itself
+        return range(least, self.candidates(n) if self.all_pairs else least + 1)
+
+    def pairs(self, n: int) -> int:
+        """Return how many pairs n rows make."""
+        return self.candidates(n) * len(self.shifts(n))
+
+
+SCHEMES = {
+    1: Scheme(split=True, all_pairs=False, all_anchors=False),
+    2: Scheme(split=True, all_pairs=True, all_anchors=False),
+    3: Scheme(split=True, all_pairs=True, all_anchors=True),
+    4: Scheme(split=False, all_pairs=True, all_anchors=True),
+}
+
+
+def check_scheme(number: object) -> Scheme:
+    """Return the scheme of this number; raise an InputError that names those there are."""
+    for name, scheme in SCHEMES.items():
+        if number == name:
+            return scheme
+    *others, last = SCHEMES
+    raise InputError(f"scheme must be {', '.join(map(str, others))} or {last}, got {number!r}.")
+
+
+class Partition:
+    """One random split of n rows into anchors S0 and candidates S1, S2."""
+
+    def __init__(self, n: int, scheme: Scheme, rng: np.random.Generator) -> None:
+        order = rng.permutation(n)
+        third = n // 3
+        self._scheme = scheme
+        self._rng = rng
+        self._shifts = scheme.shifts(n)
+        self.first = self.second = self.anchors = order
+        if scheme.split:
+            self.first, self.second, self.anchors = order[:third], order[third : 2 * third], order[2 * third :]
+
+    def pairs(self, batch_size: int) -> Iterator[tuple[Index, Index]]:
+        """Yield batches of candidate pairs, in random order and without a list of them all.
+
+        Both candidate sets are shuffled, so matching the one with the other shifted by d is a random
+        matching, and all shifts together are all pairs.
+        """
+        size = len(self.first)
+        start, stop = self._shifts.start * size, self._shifts.stop * size
+        for k in range(start, stop, batch_size):
+            shift, row = np.divmod(np.arange(k, min(k + batch_size, stop)), size)
+            yield self.first[row], self.second[(row + shift) % size]
+
+    def matchings(self, b: int) -> Iterator[Index]:
+        """Yield the same pairs in full batches only, one matching at a time, first candidates before second ones."""
+        count = len(self.first)
+        full = count - count % b
+        for shift in self._shifts:
+            second = self.second[(np.arange(full) + shift) % count]
+            yield np.concatenate([self.first[:full].reshape(-1, b), second.reshape(-1, b)], axis=1)  # (batches, 2b)
+
+    def draw_anchors(self, count: int, *shape: int) -> Index:  # (*shape, m)
+        """Draw anchors, at most as many as there are; return all of them, in order, if the scheme uses all.
+
+        S0 is shuffled, so any window of it is a random subset without repetition.
+        """
+        size = len(self.anchors)
+        if self._scheme.all_anchors or count >= size:
+            return np.broadcast_to(self.anchors, (*shape, size))
+        start = self._rng.integers(size, size=shape)
+        return np.asarray(self.anchors[(np.asarray(start)[..., None] + np.arange(count)) % size])

@@ -8,9 +8,9 @@ from centrality import __version__
 from centrality._internal import model_file
 from centrality._internal.checks import InputError
 from centrality._internal.devices import find_device
-from centrality.fuse.config import Settings
+from centrality.fuse.config import layout_of
 from centrality.fuse.estimator import FUSE
-from centrality.fuse.paper import PaperFUSE
+from centrality.fuse.paper_fuse import PaperFUSE
 from centrality.model import save
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def from_parts(
             "pass one to hold its weights, load(path, encoder=...)."
         )
     model = kind(**(parameters | {"encoder": encoder}))
-    settings = Settings(model.get_params(deep=False))
-    layout = settings.layout(int(header["features"]), len(header["noise_scale"]), int(header["members"]))
-    model.fitted_ = save.from_parts(header, arrays, layout, settings["calibration"], find_device(device))
+    parameters, potentials = model._parameters(), len(header["noise_scale"])  # noqa: SLF001  (it is a model of ours)
+    layout = layout_of(parameters, int(header["features"]), members=int(header["members"]), potentials=potentials)
+    model.fitted_ = save.from_parts(header, arrays, layout, parameters["calibration"], find_device(device))
     model.n_features_in_ = model.fitted_.width
     if model.fitted_.names is not None:
         model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from centrality.fuse.batches import Batches, RowScales
-from centrality.fuse.comparisons import preference
-from centrality.fuse.config import Losses, Task
-from centrality.fuse.engine_trainer import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, bias_corrected
+from centrality.fuse.comparisons import Comparison, preference
+from centrality.fuse.data import TrainingData
+from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, Losses, Trainer, bias_corrected
 from centrality.network.network import Network
 from centrality.torch.networks import Noise, global_loss, local_loss, to_train, weights_of
 
@@ -70,76 +70,85 @@ class RecordedStep:
             self._losses = self._step(noise, *self._inputs)
 
 
-class TorchTrainer:
+class TorchTrainer(Trainer):
     """Trains any network on any device."""
 
-    def __init__(self, task: Task, *, balance: float) -> None:
-        self._task, self._balance = task, balance
-        self._module = to_train(task.network, task.device)
+    def __init__(
+        self,
+        start: Network,
+        data: TrainingData,
+        comparison: Comparison,
+        *,
+        balance: float,
+        weight_decay: float,
+        device: str,
+        seed: int,
+    ) -> None:
+        super().__init__(start, data, comparison, balance=balance, weight_decay=weight_decay)
+        self._device, self._seed = device, seed
+        self._module = to_train(start, device)
         self._parameters = [parameter for parameter in self._module.parameters() if parameter.requires_grad]
         for parameter in self._parameters:
             parameter.grad = torch.zeros_like(parameter)  # a batch for one head is a step of both, as in the engine
-        self._means, self._squares = ([torch.zeros_like(each) for each in self._parameters] for _ in range(2))
-        self._taken, self._rate = 0, torch.zeros((), device=task.device)
-        on_gpu = task.device.startswith("cuda")
-        self._recorded = RecordedStep(self._step) if on_gpu and task.network.layout.standard else None
+        self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
+        self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
+        self._rate = torch.zeros((), device=device)
+        on_gpu = device.startswith("cuda")
+        self._recorded = RecordedStep(self._step) if on_gpu and start.layout.standard else None
         self._noise_of: tuple[RowScales, Noise] | None = None  # the scales that were used last, on the device
-        self.renew()
+        self.reload()
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self, steps: int, *, progress: bool) -> Iterator[None]:
         """Seed torch's global generator while training, for encoders with dropout, and restore it afterwards."""
-        devices = [self._task.device] if self._task.device.startswith("cuda") else []
-        with torch.random.fork_rng(devices):
-            torch.manual_seed(self._task.seed)
+        devices = [self._device] if self._device.startswith("cuda") else []
+        with super().running(steps, progress=progress), torch.random.fork_rng(devices):
+            torch.manual_seed(self._seed)
             self._module.train()
             yield
 
-    def take_steps(self, batches: Batches, rates: NDArray[np.float64], advance: Callable[[int], object]) -> Losses:
-        """Take a step for each batch, by its learning rate; return the losses before it, the mean of the members'.
-
-        A head that has no rows has a loss of 0. `advance` is told of each step that was taken.
-        """
+    def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
+        """Take a step for each batch, one after another."""
         losses = []
         for step, rate in enumerate(rates):
             losses.append(self._take_step(batches, step, rate))
-            advance(1)
+            self._advance(1)
         return np.asarray(torch.stack(losses).cpu().numpy())  # together: the GPU need not wait after each
 
     def _take_step(self, batches: Batches, step: int, rate: float) -> Tensor:  # -> (2,) global and local loss
         self._taken += 1
         self._rate.fill_(float(bias_corrected(np.array([rate]), self._taken)[0]))
-        noise, drawn, preferred = None, None, self._preferred(batches, step)
+        noise, epsilon, preferences = None, None, self._preferences(batches, step)
         if batches.noised:
             noise = self._noise(batches.row_scales)
-            drawn = self._there(batches.noise[step] * self._task.rows.learned)
-        seen = 2 * batches.candidates + batches.noised
-        rows = self._rows[self._there(batches.positions[step, :, :seen])]  # (members, 2b + r, p)
-        if self._recorded is not None and drawn is not None and preferred is not None:
-            return self._recorded(noise, rows, preferred, drawn)
-        return self._step(noise, rows, preferred, drawn)
+            epsilon = self._to_device(batches.noise[step] * self._data.learned_columns)
+        count = 2 * batches.candidates + batches.noised
+        rows = self._rows[self._to_device(batches.positions[step, :, :count])]  # (members, 2b + r, p)
+        if self._recorded is not None and epsilon is not None and preferences is not None:
+            return self._recorded(noise, rows, preferences, epsilon)
+        return self._step(noise, rows, preferences, epsilon)
 
-    def _preferred(self, batches: Batches, step: int) -> Tensor | None:
+    def _preferences(self, batches: Batches, step: int) -> Tensor | None:
         """Return π̂ of the step's candidates, computed by its anchors unless the batch has it; None: there are none."""
         if not batches.candidates:
             return None
         if batches.preferences is not None:
-            return self._there(batches.preferences[step])
+            return self._to_device(batches.preferences[step])
         candidates, _, anchors = np.split(
             batches.positions[step], [2 * batches.candidates, 2 * batches.candidates + batches.noised], axis=1
         )
-        return self._there(preference(self._task.comparison, candidates, anchors, batches.comparisons_per_candidate))
+        return self._to_device(preference(self._comparison, candidates, anchors, batches.comparisons_per_candidate))
 
-    def _step(self, noise: Noise | None, rows: Tensor, preferred: Tensor | None, drawn: Tensor | None) -> Tensor:
+    def _step(self, noise: Noise | None, rows: Tensor, preferences: Tensor | None, epsilon: Tensor | None) -> Tensor:
         """Compute the losses and their gradients, update the weights, and return the members' mean losses."""
-        compared, losses = 0 if preferred is None else 2 * preferred.shape[2], rows.new_zeros(2, len(rows))
+        compared, losses = 0 if preferences is None else 2 * preferences.shape[2], rows.new_zeros(2, len(rows))
         for parameter in self._parameters:
             parameter.grad.zero_()  # type: ignore[union-attr]
-        if preferred is not None:
-            losses[0] = global_loss(self._module, rows[:, :compared], preferred)
-        if noise is not None and drawn is not None:
-            noise = replace(noise, drawn=drawn)
-            losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * drawn, noise)
+        if preferences is not None:
+            losses[0] = global_loss(self._module, rows[:, :compared], preferences)
+        if noise is not None and epsilon is not None:
+            noise = replace(noise, drawn=epsilon)
+            losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * epsilon, noise)
         torch.autograd.backward((self._balance * losses[0] + losses[1]).sum())
         self._update()
         return losses.detach().mean(1)
@@ -147,7 +156,7 @@ class TorchTrainer:
     @torch.no_grad()
     def _update(self) -> None:
         """Update by Adam as the engine does: torch's own adds ε elsewhere, and when recorded cannot change its rate."""
-        decay = self._task.plan.weight_decay
+        decay = self._weight_decay
         for parameter, mean, square in zip(self._parameters, self._means, self._squares, strict=True):
             assert parameter.grad is not None
             gradient = parameter.grad + decay * parameter if decay else parameter.grad
@@ -158,23 +167,25 @@ class TorchTrainer:
     def _noise(self, row_scales: RowScales) -> Noise:
         """Return the noise scales of the rows on the device; they are cached, being the same in every step of a run."""
         if self._noise_of is None or self._noise_of[0] is not row_scales:
-            eta, weight = (self._there(part)[:, None] for part in (row_scales.eta, row_scales.weight))
             places = np.arange(len(row_scales.eta)) % row_scales.potentials
-            owner = self._there(np.eye(row_scales.potentials, dtype=np.float32)[places])
-            learned = self._task.rows.learned
-            none = torch.empty(0, device=self._task.device)
-            noise = Noise(none, eta, weight, owner, None if learned.all() else self._there(learned))
+            learned = self._data.learned_columns
+            noise = Noise(
+                torch.empty(0, device=self._device),
+                self._to_device(row_scales.eta)[:, None],
+                self._to_device(row_scales.weight)[:, None],
+                self._to_device(np.eye(row_scales.potentials, dtype=np.float32)[places]),
+                None if learned.all() else self._to_device(learned),
+            )
             self._noise_of = row_scales, noise
         return self._noise_of[1]
 
-    def _there(self, array: NDArray[np.generic]) -> Tensor:
-        """Copy an array to the device."""
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self._task.device)
+    def _to_device(self, array: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
-    def renew(self) -> None:
-        """Copy the rows that are held now to the device."""
-        self._rows = self._there(self._task.rows.all)
+    def reload(self) -> None:
+        """Copy the rows that are in memory now to the device."""
+        self._rows = self._to_device(self._data.candidates)
 
-    def finish(self) -> Network:
+    def network(self) -> Network:
         """Return the network with the weights it has now."""
-        return replace(self._task.network, weights=weights_of(self._module, self._task.network))
+        return replace(self._start, weights=weights_of(self._module, self._start))

@@ -1,97 +1,73 @@
-"""Train by one of two schedules that combine the two losses: ours, by steps, or the paper's, by epochs.
+"""Train networks: our schedule, and the trainers that take its steps.
 
-Ours: every step takes one batch for each head, and one update follows from the sum of their losses. The budget of steps
-does not grow with the number of rows; the learning rate falls to zero over its second half.
+Ours: a step takes one batch for each head, and one update follows from the sum of the losses. The number of steps does
+not grow with the number of rows. The paper's schedule is in `paper.py`.
 
-The paper's, Algorithm 1: each epoch is one pass of comparisons, then R noise passes over the rows. Each batch belongs
-to one head only and is an update of its own.
-
-One step is followed from here to `batches` (the rows it sees), to `engine_learner`, and into `engine/training.h`.
+The compiled engine takes the steps on a CPU; torch (`torch_trainer.py`) those of encoders and GPUs. The members of an
+ensemble share nothing, and neither do heads with a trunk each, so threads change no bit of the result. One step of the
+engine is followed from here into `engine/training.h`.
 """
 
-from collections.abc import Callable
-from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
-from centrality._internal.devices import is_cpu
-from centrality.engine import engine
-from centrality.fuse.batches import BatchSampler, batches_of_epoch
-from centrality.fuse.config import History, Losses, Plan, Task
-from centrality.fuse.engine_trainer import EngineTrainer
+from centrality._internal.devices import cores, is_cpu
+from centrality.engine import Engine, engine
+from centrality.fuse.batches import Batches, BatchSampler, RowScales
+from centrality.fuse.comparisons import Comparison, NamedMetric
+from centrality.fuse.config import FitConfig
+from centrality.fuse.data import Index, TrainingData
+from centrality.model.fitted import History
+from centrality.network.engine_backend import background_in
 from centrality.network.network import Network
 
-if TYPE_CHECKING:
-    from centrality.fuse.torch_trainer import TorchTrainer
-
-Learner: TypeAlias = "EngineTrainer | TorchTrainer"
-Advance = Callable[[int], object]  # told how many steps were taken since the last time
-
 HISTORY_LINES = 50  # that a budget of steps leaves, however many steps it has
+MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε
+
+Losses = NDArray[np.float32]  # (steps, 2) global, local
 
 
-def train(task: Task) -> tuple[Network, History]:
-    """Train a copy of the task's network as planned; return it, and the history of its losses."""
-    from tqdm import tqdm  # here: only a fit needs it
-
-    ours = task.plan.epochs is None
-    # The local loss is a mean over columns: the more columns, the smaller a noised row's gradient in the trunk, until
-    # the global loss alone would shape it. In the paper's schedule the two never share a batch.
-    learner = learner_for(task, balance=int(task.rows.learned.sum()) ** -0.5 if ours else 1.0)
-    steps = planned_steps(task)
-    with (
-        learner.running(),
-        tqdm(total=steps, disable=not task.plan.progress, desc="FUSE", unit="step", leave=False) as bar,
-    ):
-        history = (train_by_steps if ours else train_as_printed)(task, learner, steps, bar.update)
-    return learner.finish(), history
-
-
-def learner_for(task: Task, *, balance: float) -> Learner:
-    """Return the learner of this task's network: the engine for our own on a CPU, torch for an encoder or a GPU.
-
-    `balance` is the weight of the global loss beside the local one.
-    """
-    if task.network.layout.standard and is_cpu(task.device):
-        return EngineTrainer(task, engine(), balance=balance)
-    optional("torch", "torch")
-    from centrality.fuse.torch_trainer import TorchTrainer  # brings torch
-
-    return TorchTrainer(task, balance=balance)
-
-
-def planned_steps(task: Task) -> int:
-    """Return the number of steps: the budget, or fewer where the paper's epochs have fewer."""
-    plan, n = task.plan, len(task.rows)
-    if plan.epochs is None:
-        assert plan.max_steps is not None  # `Plan.of` makes a number of the default
-        return plan.max_steps
-    of_pairs, of_noise = -(-task.scheme.pairs(n) // plan.batch_size), -(-n // plan.batch_size)
-    steps = plan.epochs * (of_pairs + plan.resamples * of_noise)
-    return min(steps, plan.max_steps or steps)
-
-
-def train_by_steps(task: Task, learner: Learner, steps: int, advance: Advance) -> History:
-    """Take so many steps of our schedule, and return the history of their losses."""
-    sampler, rates = BatchSampler(task), decayed_learning_rates(task.plan.learning_rate, steps)
-    losses: Losses = np.zeros((steps, 2), dtype=np.float32)
-    history, rows_used = empty_history(), 0  # since the rows held were drawn
-    at_once = sampler.steps_at_once(steps)
-    for start in range(0, steps, at_once):
-        end = min(start + at_once, steps)
-        losses[start:end] = learner.take_steps(sampler.draw(end - start), rates[start:end], advance)
-        require_finite(losses[start:end], end, task.plan)
-        rows_used += (end - start) * sampler.rows_per_step
-        if not task.rows.holds_all and rows_used >= task.rows.size:
-            rows_used = 0
-            task.rows.renew()
-            task.comparison.renew()
-            learner.renew()
+def train(
+    network: Network, data: TrainingData, comparison: Comparison, config: FitConfig, rng: np.random.Generator
+) -> tuple[Network, History]:
+    """Train a copy of the network; return it, and the history of its losses."""
+    trainer = make_trainer(
+        network,
+        data,
+        comparison,
+        # The local loss is a mean over columns: the more columns, the smaller a noised row's gradient in the trunk,
+        # until the global loss alone would shape it.
+        balance=int(data.learned_columns.sum()) ** -0.5,
+        weight_decay=config.weight_decay,
+        device=config.device,
+        seed=config.noise_seed,
+    )
+    sampler = BatchSampler(data, comparison, config, rng)
+    rates = decayed_learning_rates(config.learning_rate, config.steps)
+    losses: Losses = np.zeros((config.steps, 2), dtype=np.float32)
+    rows_used = 0  # since rows were drawn into memory
+    at_once = sampler.steps_at_once(config.steps)
+    with trainer.running(config.steps, progress=config.progress):
+        for start in range(0, config.steps, at_once):
+            stop = min(start + at_once, config.steps)
+            losses[start:stop] = trainer.take_steps(sampler.draw(stop - start), rates[start:stop])
+            require_finite_losses(losses[start:stop], stop, config)
+            rows_used += (stop - start) * sampler.rows_per_step
+            if not data.holds_all and rows_used >= len(data):
+                rows_used = 0
+                data.redraw()
+                comparison.reload()
+                trainer.reload()
+    history = empty_history()
     append_mean_losses(history, losses)
-    return history
+    return trainer.network(), history
 
 
 def decayed_learning_rates(learning_rate: float, steps: int) -> NDArray[np.float64]:
@@ -99,47 +75,35 @@ def decayed_learning_rates(learning_rate: float, steps: int) -> NDArray[np.float
     return np.asarray(learning_rate * np.square(np.minimum(2 - 2 * np.arange(steps) / steps, 1.0)))
 
 
-def train_as_printed(task: Task, learner: Learner, steps: int, advance: Advance) -> History:
-    """Train for the paper's epochs, or until the budget of steps is used up; return a history of a line an epoch."""
-    plan, history = task.plan, empty_history()
-    assert plan.epochs is not None
-    rate, taken = np.array([plan.learning_rate]), 0
-    for _ in range(plan.epochs):
-        seen = []
-        for batch in islice(batches_of_epoch(task), steps - taken):
-            losses = learner.take_steps(batch, rate, advance)[0]
-            seen.append([*losses, batch.candidates > 0, batch.noised > 0])
-        taken += len(seen)
-        total = np.asarray(seen, dtype=np.float64).sum(0)  # both losses, and how many batches each head had
-        require_finite(total[None, :2], taken, plan)
-        with np.errstate(invalid="ignore"):  # a head without batches has no loss
-            record(history, taken, total[:2] / total[2:])
-        if taken == steps:
-            break
-    return history
-
-
 def empty_history() -> History:
     """Return a history without lines: the number of a step, and the mean losses of both heads up to it."""
     return {"step": [], "global": [], "local": []}
 
 
-def record(history: History, step: int, losses: Losses) -> None:
-    """Add one line to the history."""  # losses: (2,) global, local
-    for column, value in zip(history.values(), (step, *losses.tolist()), strict=True):
-        column.append(value)
+def append_line(history: History, step: int, of_global: float, of_local: float) -> None:
+    """Append one line to the history."""
+    history["step"].append(step)
+    history["global"].append(of_global)
+    history["local"].append(of_local)
 
 
 def append_mean_losses(history: History, losses: Losses) -> None:
-    """Add the first step's losses, those of the untrained network, then means over equal stretches of steps."""
-    ends = np.unique(np.linspace(0, len(losses), min(HISTORY_LINES, len(losses)) + 1).astype(int)[1:])
-    record(history, 1, losses[0])
-    for start, end in zip([0, *ends], ends, strict=False):
-        if end > 1:
-            record(history, int(end), losses[start:end].mean(0))
+    """Append the first step's losses, those of the untrained network, then means over equal stretches of steps."""
+    stops = np.unique(np.linspace(0, len(losses), min(HISTORY_LINES, len(losses)) + 1).astype(int)[1:])
+    append_line(history, 1, *losses[0].tolist())
+    for start, stop in zip([0, *stops], stops, strict=False):
+        if stop > 1:
+            append_line(history, int(stop), *losses[start:stop].mean(0).tolist())
 
 
-def require_finite(losses: Losses, step: int, plan: Plan) -> None:
+def continued(before: History, later: History) -> History:
+    """Return two histories as one; the steps of the second count on from the end of the first."""
+    last = before["step"][-1]
+    steps = [*before["step"], *(last + step for step in later["step"])]
+    return {name: steps if name == "step" else [*before[name], *later[name]] for name in before}
+
+
+def require_finite_losses(losses: Losses, step: int, config: FitConfig) -> None:
     """Raise a FloatingPointError that says what to do if training has diverged."""  # losses: (steps, 2)
     bad = ~np.isfinite(losses)
     if not bad.any():
@@ -148,6 +112,185 @@ def require_finite(losses: Losses, step: int, plan: Plan) -> None:
     column = 0 if bad[row, 0] else 1
     raise FloatingPointError(
         f"Training diverged: the {('global', 'local')[column]} loss is {float(losses[row, column])} after {step} "
-        f"steps. A smaller learning_rate than {plan.learning_rate} (of PaperFUSE) or a larger noise_scale than "
-        f"{plan.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
+        f"steps. A smaller learning_rate than {config.learning_rate} (of PaperFUSE) or a larger noise_scale than "
+        f"{config.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
     )
+
+
+class Trainer(ABC):
+    """Trains a copy of a network, step by step.
+
+    `balance` is the weight of the global loss beside the local one, and `weight_decay` Adam's.
+    """
+
+    def __init__(
+        self, start: Network, data: TrainingData, comparison: Comparison, *, balance: float, weight_decay: float
+    ) -> None:
+        self._start, self._data, self._comparison = start, data, comparison
+        self._balance, self._weight_decay = balance, weight_decay
+        self._taken = 0  # steps so far
+        self._advance: Callable[[int], object] = lambda steps: None  # the bar
+        self.members, self.width = start.members, data.width
+
+    @contextmanager
+    def running(self, steps: int, *, progress: bool) -> Iterator[None]:
+        """Show a bar of so many steps in the block, if there is to be one."""
+        from tqdm import tqdm  # here: only a fit needs it
+
+        with tqdm(total=steps, disable=not progress, desc="FUSE", unit="step", leave=False) as bar:
+            self._advance = bar.update
+            yield
+
+    @abstractmethod
+    def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
+        """Take a step for each batch, by its learning rate; return the losses before it, the mean of the members'.
+
+        A head that has no rows has a loss of 0.
+        """
+
+    @abstractmethod
+    def network(self) -> Network:
+        """Return the network with the weights it has now."""
+
+    def reload(self) -> None:
+        """Look at the training data again, which now holds other rows. The engine reads them where they are."""
+        return
+
+    def global_step(self, candidates: Index, preferences: NDArray[np.float32], rate: float) -> float:
+        """Take a step for the global head alone, and return its loss.
+
+        Of the candidates, (members, 2b), the first b are compared with the others: preferences (members, 1, b).
+        """
+        no_noise = np.empty((1, self.members, 0, self.width), dtype=np.float32)
+        no_scales = RowScales.assign([1.0] * self._start.layout.potentials, 0, balanced=False)
+        b = preferences.shape[2]
+        batch = Batches(candidates[None].astype(np.int64), b, 1, preferences[None], no_noise, no_scales)
+        return float(self.take_steps(batch, np.array([rate]))[0, 0])
+
+    def local_step(
+        self, rows: Index, noise: NDArray[np.float32], scales: Sequence[float], rate: float, factor: int = 1
+    ) -> float:
+        """Take a step for the local head alone, on rows (members, r) with noise (members, r, p); return its loss."""
+        row_scales = RowScales.assign(scales, rows.shape[1], balanced=False)
+        row_scales = replace(row_scales, weight=row_scales.weight * factor)
+        batch = Batches(rows[None].astype(np.int64), 0, 0, None, noise[None], row_scales)
+        return float(self.take_steps(batch, np.array([rate]))[0, 1])
+
+
+def make_trainer(
+    start: Network,
+    data: TrainingData,
+    comparison: Comparison,
+    *,
+    balance: float,
+    weight_decay: float,
+    device: str,
+    seed: int,
+) -> Trainer:
+    """Return the trainer of this network: the engine for our own on a CPU, torch for an encoder or a GPU.
+
+    `seed` is that of an encoder's random numbers, such as dropout.
+    """
+    if start.layout.standard and is_cpu(device):
+        return EngineTrainer(start, data, comparison, engine(), balance=balance, weight_decay=weight_decay)
+    optional("torch", "torch")
+    from centrality.fuse.torch_trainer import TorchTrainer  # brings torch
+
+    return TorchTrainer(start, data, comparison, balance=balance, weight_decay=weight_decay, device=device, seed=seed)
+
+
+class EngineTrainer(Trainer):
+    """Trains our own networks on a CPU."""
+
+    def __init__(
+        self,
+        start: Network,
+        data: TrainingData,
+        comparison: Comparison,
+        engine: Engine,
+        *,
+        balance: float,
+        weight_decay: float,
+    ) -> None:
+        super().__init__(start, data, comparison, balance=balance, weight_decay=weight_decay)
+        layout, weights = start.layout, start.weights
+        self._engine = engine
+        self._values = np.concatenate([weights[name].reshape(layout.members, -1) for name in layout.shapes()], axis=1)
+        self._mean, self._square = np.zeros_like(self._values), np.zeros_like(self._values)  # Adam's moments
+        self._background = background_in(engine, start)
+        self._threads = cores()
+
+    def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
+        """Take a step for each batch: each member, and each head that shares nothing, on a thread of its own."""
+        corrected = bias_corrected(rates, self._taken + 1)
+        losses = np.zeros((self.members, len(batches), 2), dtype=np.float32)
+        self._taken += len(batches)
+        apart = self._start.layout.trunks == 2 and batches.noised > 0 and batches.candidates > 0
+        # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
+        heads = ("local", "global") if apart else ("both",)
+        jobs = [(member, head) for head in heads for member in range(self.members)]
+
+        def train(job: tuple[int, str]) -> None:
+            self._train_member(*job, batches, rates=corrected, losses=losses[job[0]])
+
+        if self._threads == 1 or len(jobs) == 1:
+            for job in jobs:
+                train(job)
+        else:
+            with ThreadPoolExecutor(min(self._threads, len(jobs))) as pool:
+                list(pool.map(train, jobs))
+        self._advance(len(batches))
+        return np.asarray(np.mean(losses, axis=0, dtype=np.float64), dtype=np.float32)
+
+    def _train_member(
+        self, member: int, heads: str, batches: Batches, *, rates: NDArray[np.float32], losses: Losses
+    ) -> None:
+        """Train these heads of a member, "both" or one that has a trunk of its own, and fill in their losses."""
+        data, row_scales = self._data, batches.row_scales
+        named = self._comparison if isinstance(self._comparison, NamedMetric) else None
+        self._engine.train(
+            values=self._values[member],
+            mean=self._mean[member],
+            square=self._square[member],
+            hidden=list(self._start.layout.hidden),
+            trunks=self._start.layout.trunks,
+            rows=data.candidates,
+            vectors=data.candidates if named is None else named.vectors,
+            metric="given" if named is None else named.kernel,
+            tie=0.0 if named is None else named.tie,
+            positions=np.ascontiguousarray(batches.positions[:, member]),
+            noise=np.ascontiguousarray(batches.noise[:, member]),
+            preferred=None if batches.preferences is None else np.ascontiguousarray(batches.preferences[:, member]),
+            candidates=batches.candidates,
+            opponents=batches.comparisons_per_candidate,
+            potentials=row_scales.potentials,
+            eta=row_scales.eta,
+            weight=row_scales.weight,
+            learned=data.learned_columns,
+            balance=self._balance,
+            weight_decay=self._weight_decay,
+            mean_decay=MEAN_DECAY,
+            square_decay=SQUARE_DECAY,
+            smallest_root=SMALLEST_ROOT,
+            rates=rates,
+            losses=losses,
+            background=self._background,
+            member=member,
+            heads=heads,
+        )
+
+    def network(self) -> Network:
+        """Return the network with the weights it has now."""
+        at, weights = 0, {}
+        for name, shape in self._start.layout.shapes().items():
+            count = int(np.prod(shape[1:]))
+            weights[name] = self._values[:, at : at + count].reshape(shape).copy()
+            at += count
+        return replace(self._start, weights=weights)
+
+
+def bias_corrected(learning_rates: NDArray[np.float64], first: int = 1) -> NDArray[np.float32]:
+    """Return the learning rates of steps `first`, `first` + 1, ... with Adam's bias correction."""
+    step = np.arange(first, first + len(learning_rates))
+    correction = np.sqrt(1 - SQUARE_DECAY**step) / (1 - MEAN_DECAY**step)
+    return np.asarray(learning_rates * correction, dtype=np.float32)

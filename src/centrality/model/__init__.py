@@ -1,1 +1,1 @@
-"""Hold a fitted model: score with it, explain it, save it."""
+"""A fitted model: score with it, explain it, save it."""

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from centrality._internal import text
 from centrality._internal.checks import InputError
+from centrality._internal.text import column_name
 from centrality.analysis.reasons import Reasons
 from centrality.model.fitted import FittedModel, History
 from centrality.model.reader import reader_of
-from centrality.network.calibration import name_at, one_t
+from centrality.network.calibration import one_t
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -37,7 +38,7 @@ ATTRIBUTES: dict[str, Callable[[Any], object]] = {
 
 
 class FittedAttributes:
-    """Show parts of the fitted value as attributes of the model, which exist once it is fitted.
+    """Give parts of the fitted value as attributes of the model, which exist once it is fitted.
 
     `history_` are the losses of training, `noise_scale_` the noise scales used, `center_` the deepest vector at the
     model's own t (given a context, in one that is typical of it), and `offset_` the score below which
@@ -63,22 +64,22 @@ class FittedAttributes:
 
     def _html_repr(self) -> str:
         """Put facts and a picture above what scikit-learn shows of an estimator, once it is fitted."""
-        below: str = super()._html_repr()  # type: ignore[misc]
+        estimator: str = super()._html_repr()  # type: ignore[misc]
         fitted = vars(self).get("fitted_") or getattr(vars(self).get("model_"), "fitted_", None)
-        return below if fitted is None else f"<div>{_facts(self, fitted)}{_picture(fitted)}</div>{below}"
+        return estimator if fitted is None else f"<div>{_facts(self, fitted)}{_picture(fitted)}</div>{estimator}"
 
 
 def _facts(model: Any, fitted: FittedModel) -> str:
     report = fitted.report
     lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
-    about = reader_of(model).about().get("representation")
-    lines |= {"represented by": about} if about else {}
+    if representation := reader_of(model).about().get("representation"):
+        lines["represented by"] = representation
     with suppress(InputError):  # marks set it only at the t at which they were learned
         lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"
-    inliers = (
-        "none: holdout= or calibrate() gives p-values" if fitted.inliers is None else f"{len(fitted.inliers.units):,}"
-    )
-    lines["calibration rows"] = inliers
+    if fitted.inliers is None:
+        lines["calibration rows"] = "none: holdout= or calibrate() gives p-values"
+    else:
+        lines["calibration rows"] = f"{len(fitted.inliers.units):,}"
     return text.facts_table(lines, [] if report is None else report.warnings)
 
 
@@ -109,12 +110,21 @@ NAMES: dict[str, str | tuple[str, ...]] = {
     "score_samples": "score",
     "standard_error": "standard_error",
     "p_values": "p_value",
+    "severity": "severity",
+    "p_value_intervals": ("p_value_low", "p_value_high"),
     "detect": "outlier",
     "kind": "kind",
     "explain": (),
     "reasons": (),
 }
-COMPUTES = ("calibrate", "threshold", "drift", "drift_report", "transform")  # use the above, and want arrays
+COMPUTES = (
+    "calibrate",
+    "certificate",
+    "threshold",
+    "drift",
+    "drift_report",
+    "transform",
+)  # use the above, and want arrays
 
 _inside: ContextVar[bool] = ContextVar("_inside", default=False)  # whether another method is the caller
 Model = TypeVar("Model", bound=type)
@@ -129,23 +139,19 @@ def frames_when_asked(cls: Model) -> Model:
 
 def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> Callable[..., Any]:
     @wraps(method)
-    def framed(self: Any, *given: Any, **options: Any) -> Any:
+    def framed(self: Any, *arguments: Any, **options: Any) -> Any:
         if _inside.get():
-            return method(self, *given, **options)
+            return method(self, *arguments, **options)
         token = _inside.set(True)
         try:
-            result = method(self, *given, **options)
+            result = method(self, *arguments, **options)
         finally:
             _inside.reset(token)
         if names is None:
             return result
-        X = given[0] if given else options["X"]
+        X = arguments[0] if arguments else options["X"]
         if isinstance(result, Reasons):
-            index = getattr(X, "index", None)
-            if index is None or callable(index):
-                return result
-            labels = list(index)  # of a long series, a window is called by the label of its first row
-            return replace(result, labels=[labels[row] for row in reader_of(self).rows_of(len(labels))])
+            return _labelled(self, result, X)
         container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
         if container == "default":
             return result
@@ -153,17 +159,31 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
             columns = _features(self, result.shape[1])
         elif isinstance(names, tuple):
             columns = list(names)
+        elif result.ndim == 1:
+            columns = [names]
         else:
-            t = options.get("t", given[1] if len(given) > 1 else None)
-            columns = [names] if result.ndim == 1 else [name_at(names, at, self.t) for at in _dials(t, result.shape[1])]
-        index = None if reader_of(self).input_spec().one_series else getattr(X, "index", None)
-        return _contained(container, result, columns, None if callable(index) else index)
+            t = options.get("t", arguments[1] if len(arguments) > 1 else None)
+            t = np.linspace(0, 1, result.shape[1]) if t is None else t
+            columns = [column_name(names, float(at), self.t) for at in t]
+        index = None if reader_of(self).input_spec().one_series else _index(X)
+        return _contained(container, result, columns, index)
 
     return framed
 
 
-def _dials(t: Sequence[float] | None, columns: int) -> Sequence[float]:
-    return np.linspace(0, 1, columns).tolist() if t is None else [float(at) for at in t]
+def _index(X: object) -> Any:
+    """Return the labels of a frame's rows; None where there are none."""
+    index = getattr(X, "index", None)
+    return None if callable(index) else index
+
+
+def _labelled(model: "CentralityModel", reasons: Reasons, X: object) -> Reasons:
+    """Call each row by its label in X, if there are labels; of a long series, a window by the one of its first row."""
+    index = _index(X)
+    if index is None:
+        return reasons
+    labels = list(index)
+    return replace(reasons, labels=[labels[row] for row in reader_of(model).rows_of(len(labels))])
 
 
 def _features(model: "CentralityModel", width: int) -> list[str]:
@@ -175,12 +195,12 @@ def _features(model: "CentralityModel", width: int) -> list[str]:
 def _contained(container: str, values: Matrix, columns: Sequence[str], index: object) -> object:
     """Return the values as a Series, or as a frame of these columns."""
     if container == "polars":
-        import polars as pl  # there, or `set_output` would have refused
+        import polars as pl  # installed, or `set_output` would have refused
 
         if values.ndim == 1:
             return pl.Series(columns[0], values)
         return pl.DataFrame({name: values[:, j] for j, name in enumerate(columns)})
-    import pandas as pd  # there, for the same reason
+    import pandas as pd  # installed, for the same reason
 
     if values.ndim == 1:
         return pd.Series(values, index=index, name=columns[0])

@@ -10,7 +10,7 @@ from __future__ import annotations  # else Python would evaluate the annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from centrality.engine import engine
 from centrality.model.explain import MOST, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
 from centrality.network.calibration import Calibration, Mixing
 from centrality.network.context import Context, ContextCalibration
-from centrality.network.engine_backend import EngineScorer, NetworkScorer, Outputs
+from centrality.network.engine_backend import EngineScorer, NetworkScorer, require_finite_scores
 from centrality.network.network import Network
 from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -36,7 +36,7 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from centrality.model.finish import Reservoir
+    from centrality.model.reservoir import Reservoir
     from centrality.torch.module import Centrality, DeviceScorer
 
 
@@ -44,23 +44,12 @@ Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
 
-def map_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
-    """Return `finish` of the networks' outputs, (members, n, 1 + k), computed block by block; row i belongs to X[i]."""
-
-    def score(rows: CheckedRows) -> Matrix:
-        return _finite(finish(_finite(scorer.of_rows(rows, scaling))))
-
-    return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
+FEWEST_PER_BLOCK = 8  # rows that `rows_per_block` never divides
 
 
-def _finite(scores: NDArray[Number]) -> NDArray[Number]:
-    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
-    if not np.isfinite(scores).all():
-        raise InputError(
-            "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its "
-            "file again, or fit it again."
-        )
-    return scores
+def map_blocks(work: Callable[[CheckedRows], NDArray[Number]], X: CheckedRows, device: str) -> NDArray[Number]:
+    """Return `work` of the rows, block by block on all cores; row i belongs to X[i]."""
+    return work(X) if X.shape[0] <= FEWEST_PER_BLOCK else block_by_block(X, rows_per_block(X.shape[1]), work, device)
 
 
 def block_by_block(
@@ -91,12 +80,14 @@ def map_valid_rows(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) 
     """Return `work` of these vectors, row by row; the result is NaN for rows without a vector, which are all NaN."""
     if not isinstance(vectors, np.ndarray) or not np.isnan(vectors[:, 0]).any():  # one column tells: quick
         return work(vectors)
-    if (there := np.asarray(~np.isnan(vectors).all(1))).all():
+    valid = np.asarray(~np.isnan(vectors).all(1))
+    if valid.all():
         return work(vectors)
-    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row gives the result's shape
-    found = work(some)
-    result = np.full((len(vectors), *found.shape[1:]), np.nan)
-    result[there] = found[: there.sum()]
+    values = work(
+        vectors[valid] if valid.any() else np.zeros((1, vectors.shape[1]))
+    )  # one row gives the result's shape
+    result = np.full((len(vectors), *values.shape[1:]), np.nan)
+    result[valid] = values[: valid.sum()]
     return result
 
 
@@ -116,7 +107,7 @@ History = dict[str, list[float]]
 
 @dataclass(frozen=True, eq=False)
 class FittedModel(FrozenArrays):
-    """Hold everything that scoring needs, and the record of the fit. It is immutable: a change makes a new value."""
+    """Everything that scoring needs, and the record of the fit. It is immutable: a change makes a new value."""
 
     network: Network
     scorer: NetworkScorer = field(compare=False, repr=False)  # the network, packed for scoring on the device
@@ -248,36 +239,32 @@ class FittedModel(FrozenArrays):
 
     def raw(self, rows: CheckedRows) -> Matrix:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
-        return map_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
+        return map_blocks(lambda block: self.scorer.raw(block, self.scaling, self.calibration), rows, self.device)
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
-        if (there := self._on_gpu(rows)) is not None:
-            return there.units(rows)
-        units = map_blocks(self.scorer, self.scaling, rows, self._units_of)
+        if (on_gpu := self._on_gpu(rows)) is not None:
+            return on_gpu.units(rows)
+        units = map_blocks(
+            lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
+        )
         if self.kinds is not None:
             units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
 
-    def _units_of(self, outputs: Outputs) -> Matrix:  # (members, n, 1 + k) -> (n, 2)
-        return self.calibration.units(self.calibration.raw(outputs))
-
-    def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
-        return units if self.kinds is None else self.kinds(units, dense(rows))
-
     def shift(self, rows: CheckedRows) -> Matrix:
-        """Return the correction learned from marks, added to both units and every score; 0 without marks."""  # (n,)
-        return np.zeros(rows.shape[0]) if self.refinement is None else self._moved(rows, self.refinement.shift)
+        """Return the correction learned from marks, added to both head scores; 0 without marks."""  # (n,)
+        return np.zeros(rows.shape[0]) if self.refinement is None else self._of_scaled(rows, self.refinement.shift)
 
     def refinement_by_column(self, rows: CheckedRows) -> Matrix:
         """Return each column's part in the `shift` of each row."""  # (n, p)
-        return np.zeros(rows.shape) if self.refinement is None else self._moved(rows, self.refinement.parts)
+        return np.zeros(rows.shape) if self.refinement is None else self._of_scaled(rows, self.refinement.parts)
 
-    def _moved(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
+    def _of_scaled(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
         def of_block(block: CheckedRows) -> Matrix:
             return work(self.scaling.apply(block).astype(np.float64))
 
-        return block_by_block(rows, rows_per_block(self.width), of_block, self.device)
+        return map_blocks(of_block, rows, self.device)
 
     @property
     def mixing(self) -> Mixing:
@@ -289,11 +276,21 @@ class FittedModel(FrozenArrays):
         return self.calibration.mixing.squeeze(self.units(rows))
 
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
-        """Return the units mixed at t and squeezed into [0, 1]."""  # (n,), or (n, len(t)) for several
+        """Return the head scores mixed at t and squeezed into [0, 1]."""  # (n,), or (n, len(t)) for several
+        if self._is_native(rows) and isinstance(t, float | int) and 0 <= t <= 1:
+            work = partial(self.scorer.mixtures, self.scaling, self.calibration, float(t), squeezed=True)
+            return map_blocks(work, rows, self.device)
         return self.calibration.mixing.centrality(self.units(rows), t)
 
+    def _is_native(self, rows: CheckedRows) -> bool:
+        """Say whether the engine computes all of a score: without a context, without marks, on the CPU."""
+        return self.kinds is None and self.refinement is None and self.device == "cpu" and not hasattr(rows, "is_cuda")
+
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
-        """Return the units mixed at t."""  # (n,)
+        """Return the head scores mixed at t."""  # (n,)
+        if self._is_native(rows) and 0 <= t <= 1:
+            work = partial(self.scorer.mixtures, self.scaling, self.calibration, float(t), squeezed=False)
+            return map_blocks(work, rows, self.device)
         return self.calibration.mixing.mixed(self.units(rows), t)
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
@@ -307,16 +304,19 @@ class FittedModel(FrozenArrays):
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
             )
 
-        def units(outputs: Outputs) -> Matrix:  # (n, members, 2)
-            return np.stack([self.calibration.units(pair) for pair in self.calibration.of_members(outputs)], axis=1)
+        def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
+            outputs = require_finite_scores(self.scorer.of_rows(block, self.scaling))
+            return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
-        by_member = np.moveaxis(map_blocks(self.scorer, self.scaling, rows, units), 1, 0)
-        pairs = [self._within_kinds(own, rows) for own in by_member]
-        scores = np.column_stack([self.calibration.mixing.mixed(own, t) for own in pairs])
-        each = self.calibration.mixing.squeeze(scores + self.shift(rows)[:, None])
-        return np.asarray(
-            np.std(each, axis=1) if self.independent_halves else np.std(each, axis=1, ddof=1) / np.sqrt(members)
-        )
+        by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
+        if self.kinds is not None:
+            by_member = np.stack([self.kinds(scores, dense(rows)) for scores in by_member])
+        mixing = self.calibration.mixing
+        mixtures = np.column_stack([mixing.mixed(scores, t) for scores in by_member])
+        centralities = mixing.squeeze(mixtures + self.shift(rows)[:, None])
+        if self.independent_halves:
+            return np.asarray(np.std(centralities, axis=1))
+        return np.asarray(np.std(centralities, axis=1, ddof=1) / np.sqrt(members))
 
     # Why, and what would make a row typical.
 
@@ -351,13 +351,14 @@ class FittedModel(FrozenArrays):
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return a path from each row toward the centre, on which f never falls."""  # (n, steps + 1, p)
-        found, centre = self._field(), self.scaling.scaled(self.typical[:1])
+        field = self._field()
+        center = self.scaling.scaled(self.typical[:1])
         free = self.scaling.varying() & np.isin(np.arange(self.width), self._behaviour())
 
         def work(block: CheckedRows) -> Matrix:
-            given = dense(block).astype(np.float64)
-            points = found.ascend(self.scaling.scaled(given), centre, steps, free, t)
-            return self.scaling.in_users_units(given, points)
+            values = dense(block).astype(np.float64)
+            points = field.ascend(self.scaling.scaled(values), center, steps, free, t)
+            return self.scaling.in_users_units(values, points)
 
         return block_by_block(rows, ROWS_WALKED, work, self.device)
 
@@ -376,12 +377,13 @@ class FittedModel(FrozenArrays):
 
     def nearest(self, points: Matrix, rows: CheckedRows) -> NDArray[np.intp]:
         """Return which of these points, in the user's units, is nearest to each row."""  # (n,)
-        scaled, own = self.scaling.scaled(points), self._behaviour()
+        behaviour = self._behaviour()
+        scaled_points = self.scaling.scaled(points)[:, behaviour]
 
         def work(block: CheckedRows) -> NDArray[np.intp]:
-            return nearest(scaled[:, own], self.scaling.scaled(block)[:, own])
+            return nearest(scaled_points, self.scaling.scaled(block)[:, behaviour])
 
-        return block_by_block(rows, rows_per_block(self.width), work, self.device)
+        return map_blocks(work, rows, self.device)
 
     # What the scores of calibration and training rows say about new ones.
 
@@ -415,9 +417,3 @@ class FittedModel(FrozenArrays):
         if self.inliers is not None:
             return self.calibration.mixing.squeeze(self.inliers.quantile(low))
         return np.asarray(np.quantile(self.training_scores.quantiles, low, axis=1))
-
-
-def joined(before: History, later: History) -> History:
-    """Return two histories of training as one; the steps of the second count on from the end of the first."""
-    begun = before["step"][-1]
-    return {name: [*past, *(begun + x if name == "step" else x for x in later[name])] for name, past in before.items()}

@@ -1,6 +1,6 @@
 """Read users' rows for a model: numbers as they are, other rows by a representation.
 
-`reader_of(model)` gives a fitted model's reader to those who bring it rows: the adapter, the page, the service.
+`reader_of(model)` returns a fitted model's reader, for all that feeds rows to it: files, the page, the service.
 """
 
 import warnings
@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator
 from centrality._internal.arrays import without_rounding
 from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
-from centrality.analysis.drift import Names
+from centrality.analysis.drift import threshold_in_words
+from centrality.analysis.drift_columns import Constant, Names
 from centrality.analysis.reasons import Reasons, usual_of_kind
 from centrality.model.explain import sum_by_feature
 from centrality.model.fitted import FittedModel
@@ -36,7 +37,7 @@ FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # f
 
 @dataclass(frozen=True)
 class Reading:
-    """Say how a model reads a table: which columns, how text files hold them, and what a row is."""
+    """How a model reads a table: which columns, how text files hold them, and what a row is."""
 
     kind: str  # "numbers", "table", "text", "images" or "series"
     columns: list[str] | None  # None: whatever columns there are, in their order
@@ -44,11 +45,12 @@ class Reading:
     one_series: bool = False  # all rows together are one series, scored by its windows
     rows_at_once: int = 4096  # how many rows are best read together
     unreadable: float = MOST  # the share of rows in which a column may fail to be read
+    watched: Sequence[str] = ()  # columns that are looked at if they are there: they were constant in fitting
 
 
 @dataclass(frozen=True)
 class Features:
-    """Name the features of explanations, and say which feature each number of a vector belongs to."""
+    """The names of the features of explanations, and which feature each number of a vector belongs to."""
 
     names: list[str]
     owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
@@ -78,30 +80,35 @@ class RowReader(ABC):
 
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
         """Return the feature values that a vector encodes: its own numbers, where each number is a feature."""
-        point, columns = self.fitted.absolute(point[None])[0], self.fitted.training_scores.columns
-        return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
+        point = self.fitted.absolute(point[None])[0]
+        columns = self.fitted.training_scores.columns
+        if columns is None:
+            return point
+        with np.errstate(over="ignore"):  # of the largest numbers that there are
+            return without_rounding(point, np.ptp(columns.values, axis=0))
 
     def vectors_and_issues(self, X: ModelRows) -> tuple[CheckedRows, CellIssues]:
-        """Return the `vectors` of the rows, and which of their cells could not be read, without a warning."""
+        """Return the `vectors` of the rows and which of their cells could not be read, without a warning."""
         vectors = self.vectors(X)
         return vectors, CellIssues(vectors.shape[0])
 
     def given(self) -> list[str]:
-        """Return the names of the features that are the context; an empty result without one."""
-        context, features = self.fitted.context, self.features()
+        """Return the names of the context columns; an empty list without a context."""
+        context = self.fitted.context
+        features = self.features()
         if context is None or features is None:
             return []
         owner = self.owner()
         return list(dict.fromkeys(str(features.names[owner[place]]) for place in context.given))
 
     def new_kinds(self, rows: CheckedRows) -> CellIssues:
-        """Count the rows of a kind that was not seen in fitting. Rows come in the user's units."""
+        """Count the rows, in the user's units, whose context did not occur in fitting."""
         context = self.fitted.context
         count = 0 if context is None else int(context.unseen(rows).sum())
         return CellIssues(rows.shape[0], {", ".join(self.given()): {NEW_KIND: count}} if count else {})
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return rows relative to their context, as the fitted model takes them; warn of kinds not seen in fitting."""
+        """Return rows relative to their context, as the fitted model takes them; warn of contexts that are new."""
         if self.fitted.context is None:
             return rows
         for note in self.new_kinds(rows).notes():
@@ -109,7 +116,7 @@ class RowReader(ABC):
         return self.fitted.relative(rows)
 
     def windows_to_time(self, scores: Matrix, length: int) -> Matrix:
-        """Return scores of a series' windows as scores of its moments; other models have a score per row already."""
+        """Return scores of a series' windows as scores of its moments; other models have a score for each row."""
         return scores
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
@@ -119,6 +126,14 @@ class RowReader(ABC):
     def shown(self, X: ModelRows) -> Sequence[object] | None:
         """Return a text or a picture of each vector's row; None where its columns are enough."""
         return None
+
+    def has_constants(self) -> bool:
+        """Say whether columns were left out as they had one value in all training rows."""
+        return False
+
+    def constants(self, X: ModelRows) -> list[Constant]:
+        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        return []
 
     def about(self) -> dict[str, Any]:
         """Return facts about how rows are read, as plain values to print."""
@@ -130,15 +145,15 @@ class RowReader(ABC):
 
     @contextmanager
     def suppress_issues(self) -> Iterator[None]:
-        """Read a few rows of data that was judged whole: no notes and no limit of unreadable cells in the block."""
-        most = self.input_spec().unreadable
+        """Read parts of data that were checked as a whole: no notes, and no limit of unreadable cells."""
+        unreadable = self.input_spec().unreadable
         self.configure(unreadable=1.0)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataNote)
                 yield
         finally:
-            self.configure(unreadable=most)
+            self.configure(unreadable=unreadable)
 
     def warm_up(self) -> None:
         """Score something now, so that the first request does not wait until libraries and encoders are loaded."""
@@ -148,29 +163,39 @@ class RowReader(ABC):
 
     def names_of_vectors(self) -> Names:
         """Return the names of a vector's numbers for reports: those of their features, where features have names."""
-        features, width = self.features(), self.fitted.width
+        features = self.features()
         if features is None:
+            width = self.fitted.width
             return Names([f"number {j} of the vector" for j in range(width)], [True] * width)
-        if features.owner is None:
-            return Names(features.names, [True] * width)
-        alone = np.bincount(features.owner, minlength=len(features.names)) == 1
-        return Names([features.names[k] for k in features.owner], [bool(alone[k]) for k in features.owner])
+        owner = self.owner()
+        single = np.bincount(owner, minlength=len(features.names)) == 1
+        return Names([features.names[k] for k in owner], [bool(single[k]) for k in owner])
 
-    def owner(self) -> NDArray[np.intp]:
-        """Return which feature each number of a vector belongs to; without features, each is one by itself."""  # (p,)
+    def about_threshold(self, heads: Matrix, t: float) -> str:
+        """Say whether the threshold at t calls about as many rows with these heads outliers as calibration rows."""
+        fitted = self.fitted
+        if fitted.inliers is None or (fitted.offsets is None and t != fitted.offset_at_t):
+            return ""
+        calibration = fitted.mixing.squeeze(fitted.inlier_scores(t))
+        threshold = float(fitted.mixing.squeeze(np.array(fitted.offset_for(t))))
+        return threshold_in_words(threshold, fitted.mixing(heads, t), calibration)
+
+    def owner(self) -> NDArray[np.intp]:  # (p,)
+        """Return which feature each number of a vector belongs to; without features, each is one by itself."""
         features = self.features()
         return np.arange(self.fitted.width) if features is None or features.owner is None else features.owner
 
-    def by_feature(self, parts: Matrix) -> Matrix:
-        """Add up the contributions of the numbers that belong to the same feature."""  # (n, p) -> (n, features)
+    def by_feature(self, contributions: Matrix) -> Matrix:  # (n, p) -> (n, features)
+        """Add up the contributions of the numbers that belong to the same feature."""
         features = self.features()
         if features is None or features.owner is None:
-            return parts
-        return sum_by_feature(parts, features.owner, len(features.names))
+            return contributions
+        return sum_by_feature(contributions, features.owner, len(features.names))
 
     def features_with_names(self) -> Features:
         """Return the features that explanations name; raise if they have no names."""
-        if (features := self.features()) is None:
+        features = self.features()
+        if features is None:
             raise InputError(
                 f"This model turns {self.input_spec().kind} into vectors whose numbers have no names: there is nothing "
                 "to put into words. `explain` gives their contributions."
@@ -188,7 +213,7 @@ class RowReader(ABC):
         self,
         t: float,
         scores: Matrix,
-        parts: Matrix,
+        contributions: Matrix,
         values: FeatureValues,
         vectors: CheckedRows,
         *,
@@ -196,43 +221,44 @@ class RowReader(ABC):
         names: Sequence[str] | None = None,
     ) -> Reasons:
         """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
-        features, fitted = self.features_with_names(), self.fitted
-        alike = fitted.context is None
-        names = features.names if names is None else names
+        features = self.features_with_names()
+        if self.fitted.context is None:
+            typical: Sequence[Sequence[object] | NDArray[np.generic]]
+            typical = [self.values_of(point) for point in self.fitted.typical]
+            nearest = self.fitted.nearest_typical(vectors)
+        else:
+            typical = self.typical_in_context(vectors)
+            nearest = np.arange(vectors.shape[0])
         return Reasons.of(
             t,
             scores,
-            self.by_feature(parts),
-            names=names,
+            self.by_feature(contributions),
+            names=features.names if names is None else names,
             values=values,
-            typical=[self.values_of(point) for point in fitted.typical] if alike else self.usual(vectors),
-            against=fitted.nearest_typical(vectors) if alike else np.arange(vectors.shape[0]),
+            typical=typical,
+            against=nearest,
             top=whole_number("top", top),
         )
 
-    def usual(self, vectors: CheckedRows) -> list[list[object]]:
-        """Return the usual values of each row's kind, feature by feature: a range, or the typical value.
-
-        Only for a model that was fitted with a context: a row has no kind otherwise.
-        """
+    def typical_in_context(self, vectors: CheckedRows) -> list[list[object]]:
+        """Return what is typical in each row's context, feature by feature: a range, or the typical value."""
         context = self.fitted.context
         assert context is not None
-        made = np.asarray(dense(vectors), dtype=np.float64)
-        points = (self.fitted.typical_for(made), *context.usual_range(made))
-        return [
-            [usual_of_kind(*values) for values in zip(*map(self.values_of, three), strict=True)]
-            for three in zip(*points, strict=True)
-        ]
+        rows = np.asarray(dense(vectors), dtype=np.float64)
+        low, high = context.usual_range(rows)
+        values = [[self.values_of(point) for point in points] for points in (self.fitted.typical_for(rows), low, high)]
+        return [[usual_of_kind(*three) for three in zip(*of_row, strict=True)] for of_row in zip(*values, strict=True)]
 
 
 class NumberReader(RowReader):
     """Reads rows of numbers as they are, by the names of their columns if the training rows had any."""
 
     def __init__(self, estimator: BaseEstimator, fitted: FittedModel) -> None:
-        self.fitted, self._estimator = fitted, estimator  # which knows the names and the number of the columns
+        super().__init__(fitted)
+        self._estimator = estimator  # which knows the names and the number of the columns
 
-    def vectors(self, X: ModelRows) -> CheckedRows:
-        """Return the rows as they are, checked; given a context, relative to their kinds."""  # (n, p)
+    def vectors(self, X: ModelRows) -> CheckedRows:  # (n, p)
+        """Return the rows as they are, checked; with a context, relative to it."""
         return self.relative(rows_to_score(self._estimator, X))
 
     def input_spec(self) -> Reading:
@@ -245,14 +271,19 @@ class NumberReader(RowReader):
         """Return the features that explanations name: the columns."""
         return Features(self.fitted.features)
 
-    def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
-        """Return the rows' values, column by column."""  # (p, n)
+    def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:  # (p, n)
+        """Return the rows' values, column by column."""
         return dense(vectors if self.fitted.context is None else rows_to_score(self._estimator, X)).T
 
 
 def reader_of(model: "CentralityModel") -> RowReader:
     """Return the reader of a fitted model; raise if it is not fitted."""
     return model._reader()  # noqa: SLF001  (models and their readers are one house)
+
+
+def _require_rows(vectors: NDArray[Any]) -> None:
+    if not len(vectors):
+        raise InputError("At least one row was wanted, got 0 rows.")
 
 
 SHARED_WORDS = "words that other rows have"
@@ -268,31 +299,34 @@ class RepresentationReader(RowReader):
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
         """Return the rows' vectors as the networks take them; a row that could not be represented is all NaN."""
         if self.fitted.context is None:
-            return np.asarray(self._representation.transform(X))
-        vectors, unreadable = self.vectors_and_issues(X)
-        unreadable.require_few(self.input_spec().unreadable)
-        for note in unreadable.notes():
+            vectors = np.asarray(self._representation.transform(X))
+            _require_rows(vectors)
+            return vectors
+        vectors, issues = self.vectors_and_issues(X)
+        _require_rows(vectors)
+        issues.require_few(self.input_spec().unreadable)
+        for note in issues.notes():
             warnings.warn(note, DataNote, stacklevel=2)
         return vectors
 
     def vectors_and_issues(self, X: ModelRows) -> tuple[NDArray[Any], CellIssues]:
-        """Return the rows' vectors as the networks take them, and which cells the representation could not read."""
-        vectors, unreadable = self._representation.examined(X)
-        new = replace(self.new_kinds(vectors), rows=0)  # of the rows that are counted already
-        said = self._without_new_contexts(unreadable, new.count())
-        return np.asarray(self.fitted.relative(np.asarray(vectors))), said + new
+        """Return the rows' vectors as the networks take them, and which cells the representation could not read.
 
-    def _without_new_contexts(self, unreadable: CellIssues, new: int) -> CellIssues:
-        """Leave out the faults of new values in context columns, if they are already counted as rows of new kinds.
-
-        They do not count against the row, which is compared with what all kinds have in common.
+        New values in context columns are left out if they are already counted as rows of a new context: they do not
+        count against the row, which is compared with what all contexts have in common.
         """
+        vectors, issues = self._representation.examined(X)
+        new_contexts = self.new_kinds(vectors)
+        given = self.given()
         cells: dict[str, dict[str, int]] = {}
-        for name, faults in unreadable.cells.items():
-            told = name in self.given() and sum(faults.get(fault, 0) for fault in (NEW_VALUE, NEW_GAP)) <= new
-            kept = {fault: count for fault, count in faults.items() if not (told and fault in (NEW_VALUE, NEW_GAP))}
-            cells |= {name: kept} if kept else {}
-        return CellIssues(unreadable.rows, cells)
+        for name, counts in issues.cells.items():
+            new = sum(counts.get(issue, 0) for issue in (NEW_VALUE, NEW_GAP))
+            counted = name in given and new <= new_contexts.count()
+            rest = {issue: n for issue, n in counts.items() if not (counted and issue in (NEW_VALUE, NEW_GAP))}
+            cells |= {name: rest} if rest else {}
+        of_these_rows = replace(new_contexts, rows=0)  # the rows are counted already
+        relative = np.asarray(self.fitted.relative(np.asarray(vectors)))
+        return relative, CellIssues(issues.rows, cells) + of_these_rows
 
     def input_spec(self) -> Reading:
         """Say how the model reads a table: as its representation does."""
@@ -304,12 +338,23 @@ class RepresentationReader(RowReader):
             one_series=representation.windowed,
             rows_at_once=representation.rows_at_once,
             unreadable=checked_share(getattr(representation, "unreadable", MOST)),
+            watched=representation.watched(),
         )
+
+    def constants(self, X: ModelRows) -> list[Constant]:
+        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        values = self._representation.constants()
+        changed = self._representation.changed_constants(X) if values else {}
+        return [Constant(name, values[name], changed[name]) for name in changed]
 
     def about(self) -> dict[str, Any]:
         """Return which representation reads the rows, how it encodes each column, and which columns are doubtful."""
-        read = self._representation
-        return {"representation": type(read).__name__, "reads": read.describe(), "doubts": read.doubts()}
+        representation = self._representation
+        return {
+            "representation": type(representation).__name__,
+            "reads": representation.describe(),
+            "doubts": representation.doubts(),
+        }
 
     def warm_up(self) -> None:
         """Load the encoder, where there is one, and score something."""
@@ -318,15 +363,19 @@ class RepresentationReader(RowReader):
 
     def configure(self, **settings: object) -> None:
         """Set options of this machine (caches, devices) that the representation has."""
-        known = self._representation.get_params(deep=False)
+        options = self._representation.get_params(deep=False)
         self._representation.set_params(
-            **{name: value for name, value in settings.items() if value is not None and name in known}
+            **{name: value for name, value in settings.items() if value is not None and name in options}
         )
 
     def features(self) -> Features | None:
         """Return the features that explanations name: those behind the representation's numbers, if they have names."""
         origins = self._representation.origins()
         return None if origins is None else Features(*origins)
+
+    def has_constants(self) -> bool:
+        """Say whether columns were left out as they had one value in all training rows."""
+        return bool(self._representation.constants())
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
         """Return the values that a vector encodes, feature by feature."""
@@ -339,8 +388,8 @@ class RepresentationReader(RowReader):
     def reasons(
         self,
         t: float,
-        scores: NDArray[np.float64],
-        parts: NDArray[np.float64],
+        scores: Matrix,
+        contributions: Matrix,
         values: FeatureValues,
         vectors: CheckedRows,
         *,
@@ -348,21 +397,24 @@ class RepresentationReader(RowReader):
         names: Sequence[str] | None = None,
     ) -> Reasons:
         """Put contributions into words; of a text that counts mostly for its rare words, say that these are rare."""
-        found = super().reasons(t, scores, parts, values, vectors, top=top, names=names)
-        rarities, features = self._representation.rarities(), self.features_with_names().names
-        places = {
-            shown: rarities[name] for shown, name in zip(names or features, features, strict=True) if name in rarities
+        reasons = super().reasons(t, scores, contributions, values, vectors, top=top, names=names)
+        features = self.features_with_names().names
+        number_of_feature = self._representation.rarities()  # the number of a vector that measures rare words
+        rarity = {
+            name: number_of_feature[feature]
+            for name, feature in zip(names or features, features, strict=True)
+            if feature in number_of_feature
         }
         rows = [
             [
                 replace(reason, typical=SHARED_WORDS)
-                if reason.feature in places and row[places[reason.feature]] < reason.contribution / 2
+                if reason.feature in rarity and parts[rarity[reason.feature]] < reason.contribution / 2
                 else reason
-                for reason in reasons
+                for reason in of_row
             ]
-            for row, reasons in zip(parts, found.rows, strict=True)
+            for parts, of_row in zip(contributions, reasons.rows, strict=True)
         ]
-        return replace(found, rows=rows)
+        return replace(reasons, rows=rows)
 
     def windows_to_time(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
         """Return scores of a series' windows as scores of its moments, where the rows are one series."""

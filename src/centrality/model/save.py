@@ -1,12 +1,13 @@
-"""Save a fitted model as arrays and a header, and check them when they are loaded.
+"""Save a fitted model as arrays and a header of JSON values, and check both when they are loaded.
 
-A ValueError says what does not fit. The arrays of a context model stand under `CONTEXT`, and its scaling with them, in
-place of the model's own: a reader that knows no context must fail. Those of kinds stand under `KINDS` within these.
+Each array is declared once, below: its name in the file, its shape and what its numbers may be. A ValueError says what
+does not fit. The arrays of a context stand under "context.", and the scaling with them, in place of the model's own: a
+reader that knows no context must fail.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,8 @@ from centrality.analysis.conformal import CalibrationRows
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.drift_columns import TrainingColumns
 from centrality.analysis.report import Report
-from centrality.model.finish import Reservoir
 from centrality.model.fitted import OFFSET_STEPS, FittedModel, scorer_for
+from centrality.model.reservoir import Reservoir
 from centrality.network.calibration import Calibration, Mixing, checked_calibration
 from centrality.network.context import CategoryEffects, Context, ContextCalibration
 from centrality.network.forest import Forest
@@ -26,122 +27,109 @@ from centrality.network.network import Layout, Network, restore
 from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling
 
-# Trained ones are below a hundred; heads whose scores hardly vary are scaled up, to 1e7 on one of 84 sets. Far beyond,
-# sums over a layer overflow float32.
+# Trained weights are below a hundred; heads whose scores hardly vary are scaled up, to 1e7 on one of 84 sets. Far
+# beyond, sums over a layer overflow float32.
 LARGEST_WEIGHT = 1e9
 HEAVIEST_LOCAL = 1e6  # times as much as the global head
 LARGEST_SHIFT = 1e9  # by which marks move a score; the lower half of the training rows is some units wide
-
-
-def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
-    """Raise if a value of the file is one that no fitted model has."""
-    checked_calibration(calibration)
-    _require_mixing(header["mixing"], calibration)
-    _require_weights(arrays)
-    _require_columns(arrays)
-    _require_refinement(arrays)
-    scales = header["noise_scale"]
-    _require(isinstance(scales, list) and all(_is_number(scale, 0, np.inf) for scale in scales), "noise_scale", scales)
-    for name, low, high in (
-        ("offset", -np.inf, np.inf),
-        ("offset_at_t", 0, 1),
-        ("contamination_of_inliers", 0, 1),
-        ("rows_seen", 0, np.inf),
-        ("training_rows", 1, np.inf),
-        ("rows_of_columns", 1, np.inf),
-    ):
-        value = header.get(name)
-        _require(value is None or _is_number(value, low, high), name, value)
-    _require(isinstance(header["halves"], bool), "halves", header["halves"])
-    t = header["parameters"]["t"]
-    _require(_is_number(t, 0, 1), "t", t)
-
-
-def _require_mixing(mixing: object, calibration: str) -> None:
-    """Raise unless mixing gives scores in [0, 1]: heads in [0, 1] are mixed linearly, unbounded units are squeezed."""
-    _require(isinstance(mixing, dict) and set(mixing) == {"local_weight", "veto"}, "mixing", mixing)
-    assert isinstance(mixing, dict)
-    weight, veto = mixing["local_weight"], mixing["veto"]
-    is_linear = weight is None and veto is False
-    is_squeezed = calibration == "soft" and _is_number(weight, 1e-6, HEAVIEST_LOCAL) and isinstance(veto, bool)
-    _require(is_linear or is_squeezed, "mixing", mixing)
-
-
-def _require_weights(arrays: Arrays) -> None:
-    for name, weight in arrays.items():
-        # A background's precisions are as large as variances are small: `restore` checks them.
-        if (
-            name.startswith("network.")
-            and not name.startswith("network.background.")
-            and weight.dtype.kind == "f"
-            and weight.size
-        ):
-            size = float(np.abs(weight).max())
-            if np.isfinite(size) and size > LARGEST_WEIGHT:  # values that are not finite are reported elsewhere
-                raise InputError(f"{name} must hold numbers up to {LARGEST_WEIGHT:g}, got {size:g}.")
-
-
-def _require_columns(arrays: Arrays) -> None:
-    mark = "context." if "context.given" in arrays else ""
-    for name in (f"{mark}scaling.{part}" for part in ("weight", "shrink", "beyond")):
-        if name in arrays and (arrays[name] < 0).any():
-            raise InputError(f"{name} must hold numbers of at least 0, got {arrays[name].min():g}.")
-    shrink = arrays.get(f"{mark}scaling.shrink", np.ones(1))
-    if (shrink == 0).any() or (shrink > 1).any():
-        raise InputError(f"{mark}scaling.shrink must hold numbers above 0 and up to 1.")
-    ends = [f"{mark}scaling.{part}" for part in ("seen", "beyond") if f"{mark}scaling.{part}" in arrays]
-    if len(ends) == 1:
-        raise InputError(f"{mark}scaling.seen and {mark}scaling.beyond go together, got {ends[0]}.")
-
-
-def _require_refinement(arrays: Arrays) -> None:
-    """Raise if the correction learned from marks lacks an array, so that it would be left out silently, or is huge."""
-    found = sorted(name for name in arrays if name.startswith("refinement."))
-    if found and found != ["refinement.knots", "refinement.values"]:
-        raise InputError(f"refinement.knots and refinement.values go together, got {', '.join(found)}.")
-    values = arrays.get("refinement.values", np.zeros(1))
-    if values.size and np.abs(values).max() > LARGEST_SHIFT:
-        raise InputError(f"refinement.values must hold numbers up to {LARGEST_SHIFT:g}.")
-
-
-def _is_number(value: object, low: float, high: float) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    return bool(np.isfinite(value) and low <= value <= high)
-
-
-def _require(holds: bool, name: str, value: object) -> None:  # noqa: FBT001  (read where it is written)
-    if not holds:
-        raise InputError(f"{name} is none that a fitted model has: {value!r:.60}.")
-
-
-COLUMNS = ("values", "below", "upto", "products", "spreads")  # of the training rows
-CONTEXT, KINDS = "context.", "kinds."  # how names of arrays begin
-PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen", "reach")  # arrays of a context
 LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond, squares overflow
-QUANTILES = ("potentials", "members", "ends", "halves")  # of a calibration
+ABOVE_0 = float(np.finfo(np.float64).smallest_subnormal)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What an array holds: its shape, by numbers and by names of sizes, and the type and the bounds of its numbers."""
+
+    shape: str
+    dtype: type = np.float64
+    low: float = -np.inf
+    high: float = np.inf
+    below: str = ""  # of whole numbers: the size that they count to, beginning with 0
+    attribute: str = ""  # where the attribute is not called as in the file
+    optional: bool = False
+
+
+Schema: TypeAlias = Mapping[str, Numbers]
+
+SCALING: Schema = {
+    "center": Numbers("p"),
+    "weight": Numbers("p", low=0),
+    "shrink": Numbers("p", low=ABOVE_0, high=1, optional=True),
+    "seen": Numbers("2 p", optional=True),
+    "beyond": Numbers("2 p", low=0, optional=True),
+}
+CALIBRATION: Schema = {
+    "potentials": Numbers("members potentials 2"),
+    "members": Numbers("members 2 2"),
+    "ends": Numbers("2 2"),
+    "halves": Numbers("2 2"),
+}
+COLUMNS: Schema = {
+    "values": Numbers("values p"),
+    "below": Numbers("values p"),
+    "upto": Numbers("values p"),
+    "products": Numbers("paired paired"),
+    "spreads": Numbers("paired paired"),
+}
+REFINEMENT: Schema = {"knots": Numbers("p k"), "values": Numbers("p k", low=-LARGEST_SHIFT, high=LARGEST_SHIFT)}
+CONFORMAL: Schema = {
+    "inliers": Numbers("m 2", attribute="units"),
+    "rows": Numbers("m", np.int64, below="rows", optional=True),
+}
+SUMMARY: Schema = {
+    "typical": Numbers("points p"),
+    "offsets": Numbers("steps", optional=True),
+}
+CONTEXT: Schema = {
+    "given": Numbers("q", np.int64, below="p"),
+    "line": Numbers("slopes d", low=-LARGEST, high=LARGEST),
+    "line_of_spread": Numbers("slopes d", low=-LARGEST, high=LARGEST),
+    "narrowest": Numbers("d", low=ABOVE_0, high=LARGEST),
+    "range": Numbers("2 d", low=-LARGEST, high=LARGEST),
+    "seen": Numbers("2 q", low=-LARGEST, high=LARGEST),
+    "reach": Numbers("2 d", low=-LARGEST, high=LARGEST),
+}
+KINDS: Schema = {"knots": Numbers("2 k", low=-LARGEST, high=LARGEST), "shares": Numbers("2 k")}
+EFFECTS: Schema = {
+    "columns": Numbers("w", np.int64, below="q"),
+    "keys": Numbers("levels w", low=-LARGEST, high=LARGEST),
+    "effects": Numbers("levels d", low=-LARGEST, high=LARGEST),
+}
+FOREST: Schema = {
+    "feature": Numbers("trees nodes", np.int32, below="q"),
+    "threshold": Numbers("trees nodes", low=-LARGEST, high=LARGEST),
+    "children": Numbers("trees nodes 2", np.int32, below="nodes"),
+    "value": Numbers("trees nodes d", np.float32, low=-LARGEST, high=LARGEST),
+}
+HEADER = {  # numbers of the header, and their bounds
+    "offset": (-np.inf, np.inf),
+    "offset_at_t": (0, 1),
+    "contamination_of_inliers": (0, 1),
+    "rows_seen": (0, np.inf),
+    "training_rows": (1, np.inf),
+    "rows_of_columns": (1, np.inf),
+}
 
 
 def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
-    """Return everything needed to score and to report on the fit: a header of JSON values, and arrays by name."""
-    arrays = {f"network.{name}": array for name, array in fitted.network.arrays().items()}
-    columns, context = fitted.training_scores.columns, fitted.context
+    """Return all that is needed to score and to report on the fit: a header of JSON values, and arrays by name."""
+    columns = fitted.training_scores.columns
     assert columns is not None  # a fit always knows its rows
-    arrays |= {
-        **{f"columns.{name}": getattr(columns, name) for name in COLUMNS},
-        **(_scaling_parts(fitted.scaling) if context is None else _context_parts(context, fitted.kinds)),
-        **{f"calibration.{name}": getattr(fitted.calibration, name) for name in QUANTILES},
-        "typical": fitted.typical,
-        "training.quantiles": fitted.training_scores.quantiles,
-    }
-    optional = {
-        "conformal.inliers": None if fitted.inliers is None else fitted.inliers.units,
-        "conformal.rows": None if fitted.inliers is None else fitted.inliers.rows,
-        "offsets": fitted.offsets,
-    }
+    arrays = {f"network.{name}": array for name, array in fitted.network.arrays().items()}
+    arrays |= written("columns.", COLUMNS, columns)
+    if fitted.context is None:
+        arrays |= written("scaling.", SCALING, fitted.scaling)
+    else:
+        arrays |= _context_arrays(fitted.context)
+    if fitted.kinds is not None:
+        arrays |= _kinds_arrays(fitted.kinds)
+    arrays |= written("calibration.", CALIBRATION, fitted.calibration)
+    arrays |= written("", SUMMARY, fitted)
+    arrays["training.quantiles"] = fitted.training_scores.quantiles
+    if fitted.inliers is not None:
+        arrays |= written("conformal.", CONFORMAL, fitted.inliers)
     if fitted.refinement is not None:
-        optional |= {f"refinement.{name}": array for name, array in vars(fitted.refinement).items()}
-    arrays |= {name: array for name, array in optional.items() if array is not None}
+        arrays |= written("refinement.", REFINEMENT, fitted.refinement)
     header = {
         "features": fitted.width,
         "members": fitted.network.members,
@@ -161,54 +149,77 @@ def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
     return header, arrays
 
 
-def _scaling_parts(scaling: Scaling) -> Arrays:
-    return {f"scaling.{name}": array for name, array in scaling.parts().items() if array is not None}
+def written(mark: str, schema: Schema, value: object) -> Arrays:
+    """Return the arrays of a value that the schema declares, by their names in the file."""
+    arrays = {f"{mark}{name}": getattr(value, numbers.attribute or name) for name, numbers in schema.items()}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _context_arrays(context: Context) -> Arrays:
+    arrays = written("context.", CONTEXT, context) | written("context.scaling.", SCALING, context.scaling)
+    arrays |= written("context.usual.", FOREST, context.usual) | written("context.spread.", FOREST, context.spread)
+    for number, effects in enumerate(context.levels):
+        arrays |= written(f"context.levels.{number}.", EFFECTS, effects)
+    for number, effects in enumerate(context.widths):
+        arrays |= written(f"context.widths.{number}.", EFFECTS, effects)
+    return arrays
+
+
+def _kinds_arrays(kinds: ContextCalibration) -> Arrays:
+    arrays = written("context.kinds.", KINDS, kinds) | written("context.kinds.forest.", FOREST, kinds.forest)
+    for number, effects in enumerate(kinds.levels):
+        arrays |= written(f"context.kinds.levels.{number}.", EFFECTS, effects)
+    return arrays | {f"context.kinds.own.{number}": weights for number, weights in enumerate(kinds.own)}
 
 
 @dataclass(frozen=True)
-class _Section:
-    """Hold a file's arrays, of which those whose names begin with a mark are taken out and checked."""
+class Section:
+    """The arrays of a file whose names begin with a mark."""
 
     arrays: Arrays
     mark: str = ""
 
-    def under(self, mark: str) -> "_Section":
+    def under(self, mark: str) -> "Section":
         """Return the section of the names that go on with this mark."""
-        return _Section(self.arrays, self.mark + mark)
+        return Section(self.arrays, self.mark + mark)
 
     def __contains__(self, name: str) -> bool:
         return self.mark + name in self.arrays
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.arrays[self.mark + name]
 
     def names(self) -> list[str]:
         """Return the names of this section, without its mark."""
         return [name.removeprefix(self.mark) for name in self.arrays if name.startswith(self.mark)]
 
-    def numbers(self, name: str, shape: tuple[int, ...], kind: type = np.float64) -> NDArray[Any]:
-        """Return an array of finite numbers of this shape and kind; raise if it is another."""
-        array = self[name]
-        fits = array.shape == shape and array.dtype == kind and np.isfinite(array).all()
-        wanted = f"finite {np.dtype(kind)} numbers of shape {shape}"
-        self.require(fits, f"{name} must hold {wanted}, got {array.dtype} {array.shape}")
-        return array
+    def length(self, name: str, axis: int = 0) -> int:
+        """Return how long an array is along an axis; 0 if it has no such axis."""
+        shape = self.arrays[self.mark + name].shape
+        return int(shape[axis]) if -len(shape) <= axis < len(shape) else 0
 
-    def bounded(self, name: str, shape: tuple[int, ...], kind: type = np.float64) -> NDArray[Any]:
-        """Return the same of numbers that are no larger than those of a context can be; there is one at least."""
-        array = self.numbers(name, shape, kind)
-        fits = array.size > 0 and float(np.abs(array).max()) <= LARGEST
-        self.require(fits, f"{name} must hold numbers up to {LARGEST:g}")
-        return array
+    def read(self, schema: Schema, **sizes: int) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the schema by the names of their attributes; raise if one is not as declared.
 
-    def whole(self, name: str, shape: tuple[int, ...], below: int, kind: type) -> NDArray[Any]:
-        """Return an array of whole numbers from 0 to one less than `below`; raise if it is another."""
-        array = self[name]
-        fits = (
-            array.shape == shape and array.dtype == kind and array.size > 0 and 0 <= array.min() <= array.max() < below
-        )
-        self.require(fits, f"{name} must hold whole numbers from 0 to {below - 1} in shape {shape}")
-        return array
+        Sizes that are not given are set by the first array that has them, and are at least 1.
+        """
+        arrays = {}
+        for name, numbers in schema.items():
+            if numbers.optional and name not in self:
+                continue
+            array = self.arrays[self.mark + name]
+            letters = numbers.shape.split()
+            for letter, size in zip(letters, array.shape, strict=False):
+                sizes.setdefault(letter, max(size, 1))
+            shape = tuple(int(letter) if letter.isdigit() else sizes.get(letter, 1) for letter in letters)
+            fits = array.shape == shape and array.dtype == numbers.dtype and np.isfinite(array).all()
+            wanted = f"finite {np.dtype(numbers.dtype)} numbers of shape {shape}"
+            self.require(fits, f"{name} must hold {wanted}, got {array.dtype} {array.shape}")
+            if numbers.below:
+                inside = array.size == 0 or 0 <= array.min() <= array.max() < sizes[numbers.below]
+                self.require(inside, f"{name} must hold whole numbers from 0 to {sizes[numbers.below] - 1}")
+            elif array.size:
+                self.require(array.min() >= numbers.low, f"{name} must hold numbers {_bounds(numbers)}")
+                self.require(array.max() <= numbers.high, f"{name} must hold numbers {_bounds(numbers)}")
+            arrays[numbers.attribute or name] = array
+        return arrays
 
     def require(self, holds: object, wanted: str) -> None:
         """Raise an error that begins with the section's mark unless this holds."""
@@ -216,44 +227,93 @@ class _Section:
             raise InputError(f"{self.mark}{wanted}.")
 
 
+def _bounds(numbers: Numbers) -> str:
+    """Write the bounds of an array's numbers."""
+    lower = {ABOVE_0: "above 0", 0: "of at least 0"}.get(numbers.low, "")
+    upper = f"up to {numbers.high:g}" if np.isfinite(numbers.high) else ""
+    return " and ".join(filter(None, [lower, upper]))
+
+
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> FittedModel:
     """Return the fitted model made of these parts, the inverse of `parts_of`; raise a ValueError if they do not fit."""
-    require_ranges(header, arrays, calibration)
-    names, p = header["feature_names"], layout.width
-    if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
-        raise InputError(f"feature_names must name {p} columns.")
-    network, own = _network(arrays, layout), _Section(arrays)
-    context = _context(own.under(CONTEXT), p) if f"{CONTEXT}given" in own else None
+    _require_header(header, layout.width, calibration)
+    p = layout.width
+    file = Section(arrays)
+    network = _network(file.under("network."), layout)
+    summary = file.read(SUMMARY, p=p, steps=OFFSET_STEPS + 1)
+    context = _context(file.under("context."), p) if "context.given" in file else None
     return FittedModel(
         network=network,
         scorer=scorer_for(network, device),
         device=device,
         independent_halves=bool(header["halves"]),
-        scaling=_scaling(own, p) if context is None else Scaling.none(p),
+        scaling=_scaling(file.under("scaling."), p) if context is None else Scaling.none(p),
         context=context,
-        kinds=None if context is None else _kinds(own.under(CONTEXT + KINDS), context),
-        calibration=_calibration(header, own.under("calibration."), calibration, network),
+        kinds=None if context is None else _kinds(file.under("context.kinds."), context),
+        calibration=Calibration(
+            calibration,
+            **file.under("calibration.").read(CALIBRATION, members=network.members, potentials=network.potentials),
+            mixing=Mixing(**header["mixing"]),
+        ),
         noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),
+        offset_at_t=float(header["offset_at_t"]),
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
         remembered=Reservoir(None, None, int(header["rows_seen"])),
-        names=None if names is None else tuple(names),
-        inliers=_inliers(header, own.under("conformal.")),
-        training_scores=_training_scores(header, own, p),
-        typical=own.numbers("typical", (max(len(own["typical"]), 1), p)),
+        names=None if header["feature_names"] is None else tuple(header["feature_names"]),
+        inliers=_calibration_rows(header, file.under("conformal.")),
+        training_scores=_training_scores(header, file, p),
         report=Report(**header["report"]),
-        offset_at_t=float(header["offset_at_t"]),
-        offsets=own.numbers("offsets", (OFFSET_STEPS + 1,)) if "offsets" in own else None,
-        refinement=_refinement(own.under("refinement."), p),
+        refinement=_refinement(file.under("refinement."), p),
+        typical=summary["typical"],
+        offsets=summary.get("offsets"),
     )
 
 
-def _network(arrays: Arrays, layout: Layout) -> Network:
-    mark = "network."
-    weights = {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
-    unusable = [name for name, weight in weights.items() if not np.isfinite(weight).all()]
-    if unusable:
-        raise InputError(f"the weights must be finite numbers, those of {unusable[0]} are not.")
+def _require_header(header: Header, p: int, calibration: str) -> None:
+    """Raise if a value of the header is one that no fitted model has."""
+    checked_calibration(calibration)
+    mixing = header["mixing"]
+    scales = header["noise_scale"]
+    names = header["feature_names"]
+    _require(isinstance(mixing, dict) and set(mixing) == {"local_weight", "veto"}, "mixing", mixing)
+    weight = mixing["local_weight"]
+    veto = mixing["veto"]
+    # Heads in [0, 1] are mixed linearly, unbounded head scores are squeezed: only so are scores in [0, 1].
+    is_linear = weight is None and veto is False
+    is_squeezed = calibration == "soft" and _is_number(weight, 1e-6, HEAVIEST_LOCAL) and isinstance(veto, bool)
+    _require(is_linear or is_squeezed, "mixing", mixing)
+    _require(isinstance(scales, list) and all(_is_number(scale, 0, np.inf) for scale in scales), "noise_scale", scales)
+    for name, (low, high) in HEADER.items():
+        value = header.get(name)
+        _require(value is None or _is_number(value, low, high), name, value)
+    _require(isinstance(header["halves"], bool), "halves", header["halves"])
+    t = header["parameters"]["t"]
+    _require(_is_number(t, 0, 1), "t", t)
+    if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
+        raise InputError(f"feature_names must name {p} columns.")
+
+
+def _is_number(value: object, low: float, high: float) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return bool(np.isfinite(value) and low <= value <= high)
+
+
+def _require(holds: bool, name: str, value: object) -> None:  # noqa: FBT001  (read where it is written)
+    if not holds:
+        raise InputError(f"{name} is none that a fitted model has: {value!r:.60}.")
+
+
+def _network(file: Section, layout: Layout) -> Network:
+    weights = {name: file.arrays[file.mark + name] for name in file.names()}
+    for name, weight in weights.items():
+        if not np.isfinite(weight).all():
+            raise InputError(f"the weights must be finite numbers, those of {name} are not.")
+        # A background's precisions are as large as variances are small: `restore` checks them.
+        if weight.dtype.kind == "f" and weight.size and not name.startswith("background."):
+            size = float(np.abs(weight).max())
+            file.require(size <= LARGEST_WEIGHT, f"{name} must hold numbers up to {LARGEST_WEIGHT:g}, got {size:g}")
     network = restore(layout, weights)
     if not layout.standard:
         from centrality.torch.networks import to_train  # brings torch
@@ -262,142 +322,106 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     return network
 
 
-def _calibration(header: Header, own: _Section, kind: str, network: Network) -> Calibration:
-    pair = (2, 2)
-    shapes = ((network.members, network.potentials, 2), (network.members, *pair), pair, pair)
-    quantiles = {name: own.numbers(name, shape) for name, shape in zip(QUANTILES, shapes, strict=True)}
-    return Calibration(kind, **quantiles, mixing=Mixing(**header["mixing"]))
+def _scaling(file: Section, p: int) -> Scaling:
+    arrays = file.read(SCALING, p=p)
+    file.require(
+        ("seen" in arrays) == ("beyond" in arrays), f"seen and {file.mark}beyond go together, one of them is missing"
+    )
+    if "seen" in arrays:
+        in_order = (np.diff(arrays["seen"], axis=0) >= 0).all()
+        file.require(in_order, "seen must hold the least and the greatest value of each column, in this order")
+    return Scaling(**arrays)
 
 
-def _inliers(header: Header, own: _Section) -> CalibrationRows | None:
-    if "inliers" not in own:
+def _calibration_rows(header: Header, file: Section) -> CalibrationRows | None:
+    if "inliers" not in file:
         return None
-    units, rows = own.numbers("inliers", (max(len(own["inliers"]), 1), 2)), None
-    if "rows" in own:
-        count, seen = len(units), header["rows_seen"]
-        rows = own.whole("rows", (count,), seen, np.int64)
-        own.require((np.diff(rows) >= 0).all(), f"rows must name {count} of the {seen} training rows in their order")
-    return CalibrationRows(units, header["contamination_of_inliers"], rows)
+    rows_seen = header["rows_seen"]
+    arrays = file.read(CONFORMAL, rows=rows_seen)
+    if "rows" in arrays:
+        in_order = (np.diff(arrays["rows"]) >= 0).all()
+        file.require(in_order, f"rows must name {len(arrays['rows'])} of the {rows_seen} training rows in their order")
+    return CalibrationRows(contamination=header["contamination_of_inliers"], **arrays)
 
 
-def _refinement(own: _Section, p: int) -> Refinement | None:
-    if "knots" not in own:
+def _refinement(file: Section, p: int) -> Refinement | None:
+    if not file.names():
         return None
-    shape = (p, max(own["knots"].shape[-1:], default=0))
-    knots, values = (own.numbers(name, shape) for name in ("knots", "values"))
-    own.require(shape[1] > 1 and (np.diff(knots) >= 0).all(), "knots must rise along each column")
-    return Refinement(knots, values)
+    # A correction learned from marks that lacks an array would be left out silently.
+    file.require(set(file.names()) == set(REFINEMENT), f"knots and {file.mark}values go together")
+    arrays = file.read(REFINEMENT, p=p)
+    rising = arrays["knots"].shape[1] > 1 and (np.diff(arrays["knots"]) >= 0).all()
+    file.require(rising, "knots must rise along each column")
+    return Refinement(**arrays)
 
 
-def _scaling(own: _Section, p: int) -> Scaling:
-    own = own.under("scaling.")
-    bent = own["heavy"].size if "heavy" in own else 0
-    own.require(bent == 0, "heavy columns were bent by a rule that this version does not have: fit the model again")
-    shapes: dict[str, tuple[int, ...]] = {"center": (p,), "weight": (p,)}
-    optional = {"shrink": (p,), "seen": (2, p), "beyond": (2, p)}
-    shapes |= {name: shape for name, shape in optional.items() if name in own}
-    parts = {name: own.numbers(name, shape) for name, shape in shapes.items()}
-    in_order = "seen" not in parts or (parts["seen"][0] <= parts["seen"][1]).all()
-    own.require(in_order, "seen must hold the least and the greatest value of each column, in this order")
-    return Scaling(**parts)
-
-
-def _training_scores(header: Header, own: _Section, p: int) -> TrainingScores:
+def _training_scores(header: Header, file: Section, p: int) -> TrainingScores:
     """Return the summary of the training rows that the model keeps: quantiles of their scores and columns."""
-    k, of_columns = own["training.quantiles"].shape[-1], own.under("columns.")
-    values, q = max(len(of_columns["values"]), 1), min(len(of_columns["products"]), p)
-    shapes = dict.fromkeys(COLUMNS[:3], (values, p)) | dict.fromkeys(COLUMNS[3:], (q, q))
-    columns = {name: of_columns.numbers(name, shape) for name, shape in shapes.items()}
-    return TrainingScores(
-        own.numbers("training.quantiles", (2, k)),
-        int(header["training_rows"]),
-        TrainingColumns(**columns, rows=int(header["rows_of_columns"])),
-    )
+    quantiles = file.read({"training.quantiles": Numbers("2 k", attribute="quantiles")})
+    columns = file.under("columns.")
+    paired = min(columns.length("products"), p)  # none where columns are many
+    summary = TrainingColumns(**columns.read(COLUMNS, p=p, paired=paired), rows=int(header["rows_of_columns"]))
+    return TrainingScores(**quantiles, rows=int(header["training_rows"]), columns=summary)
 
 
-def _context_parts(context: Context, kinds: ContextCalibration | None) -> Arrays:
-    """Return the arrays of a context model, and of the shifts of units within kinds, by name."""
-    found: Arrays = {name: getattr(context, name) for name in PLAIN}
-    found |= _scaling_parts(context.scaling)
-    found |= _trees_and_levels(context, ("usual", "spread"), ("levels", "widths"))
-    if kinds is not None:
-        own = {"knots": kinds.knots, "shares": kinds.shares, **_trees_and_levels(kinds, ("forest",), ("levels",))}
-        own |= {f"own.{number}": weights for number, weights in enumerate(kinds.own)}
-        found |= {f"{KINDS}{name}": part for name, part in own.items()}
-    return {f"{CONTEXT}{name}": part for name, part in found.items()}
-
-
-def _trees_and_levels(holder: object, forests: Sequence[str], groups: Sequence[str]) -> Arrays:
-    found: Arrays = {}
-    for name in forests:
-        found |= {f"{name}.{each.name}": getattr(getattr(holder, name), each.name) for each in fields(Forest)}
-    for name in groups:
-        for number, levels in enumerate(getattr(holder, name)):
-            found |= {f"{name}.{number}.{each.name}": getattr(levels, each.name) for each in fields(CategoryEffects)}
-    return found
-
-
-def _kinds(own: _Section, context: Context) -> ContextCalibration | None:
-    """Return the shifts of units within kinds; None where the file has none."""
-    if not own.names():
-        return None
-    k, q = max(own["knots"].shape[-1:], default=0), len(context.given)
-    knots, shares = (own.bounded(name, (2, k)) for name in ("knots", "shares"))
-    rising = k > 1 and (np.diff(knots) > 0).all() and (np.diff(shares) > 0).all()
-    own.require(rising and shares.min() > 0 and shares.max() < 1, "knots and shares must rise, shares between 0 and 1")
-    levels = _all_levels(own, "levels", q, 2 * k)
-    counted = tuple(own.bounded(f"own.{number}", (len(each.keys),)) for number, each in enumerate(levels))
-    own.require(all(((each >= 0) & (each <= 1)).all() for each in counted), "own must hold shares from 0 to 1")
-    return ContextCalibration(context.given, knots, shares, levels, counted, _forest(own.under("forest."), q, 2 * k))
-
-
-def _context(own: _Section, width: int) -> Context:
-    """Return the context model made of these arrays: the inverse of `_context_parts`."""
-    given = own.whole("given", (len(own["given"]),), width, np.int64)
-    in_order = (np.diff(given) > 0).all() and 0 < len(given) < width
-    own.require(in_order, f"given must name some of the {width} columns, each once and in order")
-    q, d = len(given), width - len(given)
-    shapes = {"line": (1 + q, d), "line_of_spread": (1 + q, d), "narrowest": (d,)}
-    shapes |= {"range": (2, d), "seen": (2, q), "reach": (2, d)}
-    numbers = {name: own.bounded(name, shape) for name, shape in shapes.items()}
-    own.require((numbers["narrowest"] > 0).all(), "narrowest must hold numbers above 0")
+def _context(file: Section, width: int) -> Context:
+    q = file.length("given")
+    d = width - q
+    file.require(0 < q < width, f"given must name some of the {width} columns, each once and in order")
+    arrays = file.read(CONTEXT, p=width, q=q, d=d, slopes=1 + q)
+    in_order = (np.diff(arrays["given"]) > 0).all()
+    file.require(in_order, f"given must name some of the {width} columns, each once and in order")
     for name in ("range", "seen", "reach"):
-        own.require((np.diff(numbers[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
+        file.require((np.diff(arrays[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
     return Context(
-        given=given,
-        scaling=_scaling(own, width),
-        levels=_all_levels(own, "levels", q, d),
-        widths=_all_levels(own, "widths", q, d),
-        usual=_forest(own.under("usual."), q, d),
-        spread=_forest(own.under("spread."), q, d),
-        **numbers,
+        scaling=_scaling(file.under("scaling."), width),
+        levels=_all_effects(file, "levels", q, d),
+        widths=_all_effects(file, "widths", q, d),
+        usual=_forest(file.under("usual."), q, d),
+        spread=_forest(file.under("spread."), q, d),
+        **arrays,
     )
 
 
-def _all_levels(own: _Section, name: str, q: int, d: int) -> tuple[CategoryEffects, ...]:
-    count = len({each.split(".")[1] for each in own.names() if each.startswith(f"{name}.")})
-    return tuple(_levels(own.under(f"{name}.{number}."), q, d) for number in range(count))
+def _kinds(file: Section, context: Context) -> ContextCalibration | None:
+    if not file.names():
+        return None
+    arrays = file.read(KINDS)
+    knots = arrays["knots"]
+    shares = arrays["shares"]
+    k = knots.shape[1]
+    q = len(context.given)
+    rising = k > 1 and (np.diff(knots) > 0).all() and (np.diff(shares) > 0).all()
+    inside = shares.min() > 0 and shares.max() < 1
+    file.require(rising and inside, "knots and shares must rise, shares between 0 and 1")
+    levels = _all_effects(file, "levels", q, 2 * k)
+    weights = [
+        file.read({f"own.{number}": Numbers("levels", attribute="own")}, levels=len(effects.keys))["own"]
+        for number, effects in enumerate(levels)
+    ]
+    file.require(all(((own >= 0) & (own <= 1)).all() for own in weights), "own must hold shares from 0 to 1")
+    forest = _forest(file.under("forest."), q, 2 * k)
+    return ContextCalibration(context.given, levels=levels, own=tuple(weights), forest=forest, **arrays)
 
 
-def _levels(own: _Section, q: int, d: int) -> CategoryEffects:
-    columns = own.whole("columns", (len(own["columns"]),), q, np.int64)
-    count = len(own["keys"])
-    keys, effects = own.bounded("keys", (count, len(columns))), own.bounded("effects", (count, d))
-    own.require(len(np.unique(columns)) == len(columns), "columns must name each column once")
-    own.require(len(np.unique(keys, axis=0)) == count, "keys must hold each level once")
-    return CategoryEffects(columns, keys, effects)
+def _all_effects(file: Section, name: str, q: int, d: int) -> tuple[CategoryEffects, ...]:
+    count = len({each.split(".")[1] for each in file.names() if each.startswith(f"{name}.")})
+    return tuple(_effects(file.under(f"{name}.{number}."), q, d) for number in range(count))
 
 
-def _forest(own: _Section, q: int, d: int) -> Forest:
-    shape = own["feature"].shape[:2]
-    nodes = shape[-1] if len(shape) == 2 else 0
-    forest = Forest(
-        own.whole("feature", shape, q, np.int32),
-        own.bounded("threshold", shape),
-        own.whole("children", (*shape, 2), nodes, np.int32),
-        own.bounded("value", (*shape, d), np.float32),
-    )
-    low, high, own_number = forest.children.min(2), forest.children.max(2), np.arange(nodes)
-    leaf, empty = (low == own_number) & (high == own_number), (low == 0) & (high == 0)  # empty: no node leads there
-    own.require((leaf | empty | (low > own_number)).all(), "children must lead downward, or to the leaf itself")
+def _effects(file: Section, q: int, d: int) -> CategoryEffects:
+    effects = CategoryEffects(**file.read(EFFECTS, q=q, d=d))
+    file.require(len(np.unique(effects.columns)) == len(effects.columns), "columns must name each column once")
+    file.require(len(np.unique(effects.keys, axis=0)) == len(effects.keys), "keys must hold each level once")
+    return effects
+
+
+def _forest(file: Section, q: int, d: int) -> Forest:
+    forest = Forest(**file.read(FOREST, q=q, d=d))
+    low = forest.children.min(2)
+    high = forest.children.max(2)
+    number = np.arange(forest.children.shape[1])
+    leaf = (low == number) & (high == number)
+    empty = (low == 0) & (high == 0)  # no node leads there
+    file.require((leaf | empty | (low > number)).all(), "children must lead downward, or to the leaf itself")
     return forest

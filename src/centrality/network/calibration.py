@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError
-from centrality.engine import EngineCalibration, engine
+from centrality.engine import Engine, EngineCalibration, engine
 
 LOCAL_WEIGHT = 9.0  # w, measured: benchmarks/detection and, given a context, benchmarks/contextual.py
 ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
@@ -58,27 +58,25 @@ class Mixing:
         """Return the weight of the local unit at t, w t / (1 - t + w t): from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
-    def allowance(self, t: Matrix | float) -> Matrix:
-        """Return by how many units the local score may exceed the global one at t."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(ALLOWANCE / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
+    def constants_at(self, t: float) -> tuple[float, float]:
+        """Return the share at t, and the allowance: by how much the local score may exceed the global one."""
+        share = t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
+        return share, ALLOWANCE / (1 - t) if self.veto and t < 1 else float("inf")
 
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
-        if type(t) is float and 0 <= t <= 1:  # many calls score one row at a time: plain numbers are quicker
-            share, of_global, of_local = self.share(t), units[:, 0], units[:, 1]
-            if self.veto and t < 1:
-                of_local = np.minimum(of_local, of_global + ALLOWANCE / (1 - t))
-            return np.asarray((1 - share) * of_global + share * of_local)
         dial = checked_t(t)
-        of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
-        shares, of_local = self.share(dial), np.minimum(of_local, of_global + self.allowance(dial))
-        return np.asarray((1 - shares) * of_global + shares * of_local)
+        if dial.ndim:
+            return np.column_stack([self.mixed(units, float(at)) for at in dial])
+        share, allowance = self.constants_at(float(dial))
+        of_global = units[:, 0]
+        of_local = np.minimum(units[:, 1], of_global + allowance)
+        return np.asarray((1 - share) * of_global + share * of_local)
 
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
-        share = float(self.share(t))
-        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
+        share, allowance = self.constants_at(t)
+        vetoed = units[:, 1] > units[:, 0] + allowance
         return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
@@ -132,9 +130,11 @@ def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> M
 
 
 def squeezed(units: Matrix) -> Matrix:
-    """Map the real line onto (0, 1), smoothly and strictly increasing: 0 becomes 1/2; the lower tail is 1/distance."""
-    size = np.minimum(np.abs(units), 1e100)  # the cube of more would overflow
-    return np.asarray(np.where(units <= 0, 0.5 / (1 + size), 0.5 + 0.5 * size / np.cbrt(1 + size**3)))
+    """Map the real line onto (0, 1), smoothly and strictly increasing: 0 becomes 1/2; the lower tail is 1/distance.
+
+    Above 0 it is 1/2 + u / 2 ∛(1 + u³). The engine computes it, with the same bits on every CPU.
+    """
+    return engine().squeeze(_contiguous(units).reshape(-1)).reshape(np.shape(units))
 
 
 def stretched(heads: Matrix) -> Matrix:
@@ -175,15 +175,6 @@ def one_t(t: object) -> float:
     return float(dial)
 
 
-def name_at(kind: str, t: float, own: float) -> str:
-    """Name the column of a score at t: as its kind if that is the model's own t, else with t in per cent, no dot.
-
-    >>> name_at("centrality", 0.5, own=0.5), name_at("centrality", 0.25, own=0.5), name_at("p_value", 0.125, own=0.5)
-    ('centrality', 'centrality_t25', 'p_value_t12_5')
-    """
-    return kind if t == own else f"{kind}_t{100 * t:.6f}".rstrip("0").rstrip(".").replace(".", "_")
-
-
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # the paper's
 UPPER_HALF = (0.5, 0.95)
@@ -194,7 +185,7 @@ Outputs: TypeAlias = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Calibration(FrozenArrays):
-    """Hold the constants of calibration: quantiles of outputs for rows that the networks were not trained on."""
+    """The constants of calibration: quantiles of outputs for rows that the networks were not trained on."""
 
     kind: str
     potentials: Matrix  # (members, k, 2) low and high of each noise scale's potential
@@ -212,47 +203,60 @@ class Calibration(FrozenArrays):
                 raise InputError(f"calibration.{name} must hold a low and a high value, got them in another order.")
 
     @classmethod
-    def fit(cls, kind: str, outputs: Outputs, unseen: NDArray[np.bool_], **about: bool) -> tuple[Calibration, Matrix]:
-        """Return the calibration by these outputs for training rows, and the raw scores that such rows have when new.
+    def fit(
+        cls,
+        kind: str,
+        outputs: Outputs,
+        unseen: NDArray[np.bool_],
+        *,
+        clean: bool,
+        independent_halves: bool,
+        center_logit: bool,
+        has_context: bool,
+    ) -> tuple[Calibration, Matrix]:
+        """Estimate quantiles from outputs for training rows; return also the raw scores that such rows have when new.
 
-        `unseen` (members, n) says which members were not trained on which rows. `about`: the rows are `clean`; members
-        are `apart`, each with rows of its own that it has not seen; their `level_is_open`, since comparisons say
-        nothing about the level of g, which is then 0 at the median row; and `given` a context.
+        `unseen` (members, n) says which members were not trained on which rows. With `independent_halves` each member
+        has not seen rows of its own. `center_logit` sets the logit to 0 at the median row: comparisons leave its level
+        open.
         """
         checked_calibration(kind)
         count, _, k = outputs.shape
-        as_it_is = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
-        soft = SOFT_IF_CLEAN if about["clean"] and not about["given"] else SOFT
-        found = cls(
+        identity = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
+        soft = SOFT_IF_CLEAN if clean and not has_context else SOFT
+        calibration = cls(
             kind,
             potentials=np.broadcast_to([0.0, 1.0], (1, 1, 2)) if (count, k) == (1, 2) else _ends(outputs, unseen),
-            members=as_it_is,
-            ends=as_it_is[0],
-            halves=as_it_is[0],
+            members=identity,
+            ends=identity[0],
+            halves=identity[0],
             mixing=soft if kind == "soft" else LINEAR,
         )
-        pairs = found.of_members(outputs)
+        # Bring the members into like units, by the rows that each has not seen.
+        members = zip(calibration.of_members(outputs), unseen, strict=True)
         if count > 1:
-            own = [np.quantile(pair[rows], UPPER_HALF, axis=0).T for pair, rows in zip(pairs, unseen, strict=True)]
-            found = replace(found, members=np.stack(own))
-        elif about["level_is_open"]:
-            own = [np.median(pair[rows, 0]) for pair, rows in zip(pairs, unseen, strict=True)]
-            found = replace(found, members=as_it_is + np.multiply.outer(own, [[1.0, 1.0], [0.0, 0.0]]))
-        raw = found.raw(outputs) if not about["apart"] else found.scores_as_unseen(outputs, unseen)
-        ends, halves = (np.quantile(raw, levels, axis=0).T for levels in (QUANTILES, UPPER_HALF))
-        if about["given"]:
+            halves = np.stack([np.quantile(scores[rows], UPPER_HALF, axis=0).T for scores, rows in members])
+            calibration = replace(calibration, members=halves)
+        elif center_logit:
+            level = [np.median(scores[rows, 0]) for scores, rows in members]
+            centered = identity + np.multiply.outer(level, [[1.0, 1.0], [0.0, 0.0]])
+            calibration = replace(calibration, members=centered)
+        # Combine them, and take the quantiles of what new rows would get.
+        raw = calibration.scores_as_unseen(outputs, unseen) if independent_halves else calibration.raw(outputs)
+        ends, halves = np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T
+        if has_context:
             halves[1, 1] = halves[1, 0] + LOCAL_WIDTH_GIVEN * (halves[1, 1] - halves[1, 0])
-        return replace(found, ends=ends, halves=halves), raw
+        return replace(calibration, ends=ends, halves=halves), raw
+
+    def to_engine(self, engine: Engine) -> EngineCalibration:
+        """Return these constants as a build of the engine takes them."""
+        low, width = rescaling(self.potentials)
+        center, spread = rescaling(self.members)
+        return engine.Calibration(low, 1 / width, center, 1 / spread)
 
     @cached_property
     def _engine(self) -> EngineCalibration:
-        low, width = rescaling(self.potentials)
-        center, spread = rescaling(self.members)
-        return engine().Calibration(low, 1 / width, center, 1 / spread)
-
-    @cached_property
-    def _upper_half(self) -> tuple[Matrix, Matrix]:
-        return rescaling(self.halves)
+        return self.to_engine(engine())
 
     def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
         """Return each member's global and local score, in its own units."""
@@ -277,21 +281,20 @@ class Calibration(FrozenArrays):
         """
         pairs = self.of_members(outputs)
         means, noise = np.empty(pairs.shape[1:]), np.empty(pairs.shape[1:])
-        for known, rows in group_by_mask(unseen):
-            said, r = pairs[np.ix_(known, rows)], max(int(known.sum()), 2)
-            means[rows] = said.mean(0)
-            usual = said.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
-            noise[rows] = usual * (1 / known.sum() - 1 / len(pairs))
+        for judges, rows in group_by_mask(unseen):
+            scores, r = pairs[np.ix_(judges, rows)], max(int(judges.sum()), 2)
+            means[rows] = scores.mean(0)
+            median_variance = scores.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
+            noise[rows] = median_variance * (1 / judges.sum() - 1 / len(pairs))
         low, middle, high = np.quantile(means, [0.16, 0.5, 0.84], axis=0)
         spread = np.square(0.5 * (high - low))
-        drawn_in = np.sqrt(np.maximum(1 - np.median(noise, axis=0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
-        closer = (middle - means) * (1 - drawn_in)
-        for known, rows in group_by_mask(unseen):
-            said, r = pairs[np.ix_(known, rows)], int(known.sum())
-            wider = np.sqrt((r + 1) / (r - 1)) if r > 1 else 0.0
-            for place, member in enumerate(np.flatnonzero(~known)):
-                pairs[member, rows] = means[rows] - wider * (said[place % r] - means[rows])
-        pairs += closer
+        shrinkage = np.sqrt(np.maximum(1 - np.median(noise, axis=0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
+        for judges, rows in group_by_mask(unseen):
+            scores, r = pairs[np.ix_(judges, rows)], int(judges.sum())
+            factor = np.sqrt((r + 1) / (r - 1)) if r > 1 else 0.0
+            for place, member in enumerate(np.flatnonzero(~judges)):
+                pairs[member, rows] = means[rows] - factor * (scores[place % r] - means[rows])
+        pairs += (middle - means) * (1 - shrinkage)
         return np.asarray(pairs.min(0))
 
     def units(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
@@ -303,7 +306,7 @@ class Calibration(FrozenArrays):
         if self.kind == "clip":
             low, width = rescaling(self.ends[1])
             return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
-        low, width = self._upper_half
+        low, width = rescaling(self.halves)
         return np.asarray((raw - low) / width)
 
     def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
@@ -312,7 +315,7 @@ class Calibration(FrozenArrays):
             low, width = rescaling(self.ends[1])
             of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
             return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
-        return np.broadcast_to(1 / self._upper_half[1], raw.shape)
+        return np.broadcast_to(1 / rescaling(self.halves)[1], raw.shape)
 
     def as_soft(self) -> Calibration:
         """Return the soft calibration by the same quantiles, which has a slope also where "clip" is flat."""
@@ -321,14 +324,14 @@ class Calibration(FrozenArrays):
 
 def group_by_mask(unseen: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
     """Group rows by the members not trained on them: yield these members, and the rows of the group."""
-    kinds, kind = np.unique(unseen, axis=1, return_inverse=True)
-    for number, known in enumerate(kinds.T):
-        yield known, np.flatnonzero(kind.ravel() == number)
+    masks, mask_of_row = np.unique(unseen, axis=1, return_inverse=True)
+    for number, mask in enumerate(masks.T):
+        yield mask, np.flatnonzero(mask_of_row.ravel() == number)
 
 
 def _ends(outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (members, k, 2)
-    pairs = zip(outputs, unseen, strict=True)
-    return np.stack([np.quantile(own[rows, 1:].astype(np.float64), QUANTILES, axis=0).T for own, rows in pairs])
+    members = zip(outputs, unseen, strict=True)
+    return np.stack([np.quantile(of[rows, 1:].astype(np.float64), QUANTILES, axis=0).T for of, rows in members])
 
 
 def rescaling(low_high: Matrix) -> tuple[Matrix, Matrix]:
@@ -341,10 +344,11 @@ def _contiguous(array: Outputs) -> Matrix:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def checked_calibration(kind: str) -> None:
-    """Raise unless a calibration of this name exists."""
+def checked_calibration(kind: str) -> str:
+    """Return the name of a calibration; raise unless there is one of this name."""
     if kind not in CALIBRATIONS:
         raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
+    return kind
 
 
 def sigmoid(g: Matrix) -> Matrix:

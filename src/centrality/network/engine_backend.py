@@ -1,32 +1,46 @@
 """Score with a trained network: rows in, outputs of every member out, and slopes along straight lines."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
 from centrality.engine import Engine, engine
+from centrality.network.calibration import Calibration, rescaling
 from centrality.network.network import BACKGROUND_PARTS, LOWEST, Network
 from centrality.network.scaling import Scaling, as_floats
 
 Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
+Matrix = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
+Prepared = tuple[Scaling, Calibration, object, object, object]  # the latter three in the engine, with head units
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
+NOT_FINITE = (
+    "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its file again, "
+    "or fit it again."
+)
 
-class NetworkScorer(Protocol):
-    """Computes the outputs of a trained network."""
+
+class NetworkScorer(ABC):
+    """Scores rows with a trained network: outputs of its members, raw scores, head scores, and mixtures of these."""
 
     device: str
     members: int
 
+    @abstractmethod
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
 
+    @abstractmethod
     def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
 
+    @abstractmethod
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
     ) -> tuple[Outputs, Back]:
@@ -36,12 +50,35 @@ class NetworkScorer(Protocol):
         array of that shape into (n, p), summed over the s points of each line.
         """
 
+    def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return the raw scores of rows in the user's units."""
+        return require_finite_scores(calibration.raw(require_finite_scores(self.of_rows(rows, scaling))))
 
-class EngineScorer:
-    """Scores on a CPU with the compiled engine.
+    def head_scores(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return both heads' calibrated scores of rows in the user's units."""
+        return calibration.units(self.raw(rows, scaling, calibration))
+
+    def mixtures(
+        self, scaling: Scaling, calibration: Calibration, t: float, rows: CheckedRows, *, squeezed: bool
+    ) -> Matrix:  # (n,)
+        """Return the head scores mixed at t, squeezed into [0, 1] or not."""
+        mixing = calibration.mixing
+        scores = mixing.mixed(self.head_scores(rows, scaling, calibration), t)
+        return mixing.squeeze(scores) if squeezed else scores
+
+
+def require_finite_scores(scores: NDArray[Number]) -> NDArray[Number]:
+    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
+    if not np.isfinite(scores).all():
+        raise InputError(NOT_FINITE)
+    return scores
+
+
+class EngineScorer(NetworkScorer):
+    """Scores on a CPU with the compiled engine: from rows in the user's units to scores in one call.
 
     Each projection, being linear, is folded into the head above it. Weights are float32, heads compute in float64, and
-    every sum has one fixed order: a row's outputs have the same bits in any batch, on any CPU.
+    every sum has one fixed order: a row's scores have the same bits in any batch, on any CPU.
     """
 
     device = "cpu"
@@ -53,6 +90,7 @@ class EngineScorer:
         ]
         self._model = engine.Model(members, background_in(engine, network))
         self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
+        self._prepared: Prepared | None = None
 
     def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
         return _packed_again, (self._network,)  # the rest is made of it
@@ -66,7 +104,8 @@ class EngineScorer:
         if trunks == 2:
             silent = heads[1 - number]
             heads[1 - number] = np.zeros_like(silent[0]), np.zeros_like(silent[1])
-        weight, bias = (np.concatenate(parts) for parts in zip(*heads, strict=True))
+        weight = np.concatenate([of_head for of_head, _ in heads])
+        bias = np.concatenate([of_head for _, of_head in heads])
         return layers, (weight, bias)
 
     def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -75,9 +114,48 @@ class EngineScorer:
 
     def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
-        if (known := self._scaling) is None or known[0] is not scaling:
-            self._scaling = known = scaling, scaling.to_engine(self._engine)
-        return self._model.outputs(as_floats(rows), known[1])
+        if self._scaling is None or self._scaling[0] is not scaling:
+            self._scaling = scaling, scaling.to_engine(self._engine)
+        return self._model.outputs(as_floats(rows), self._scaling[1])
+
+    def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return the raw scores of rows in the user's units."""
+        try:
+            return self._model.head_scores(as_floats(rows), *self._prepare(scaling, calibration)[2:4], None)
+        except OverflowError:
+            raise InputError(NOT_FINITE) from None
+
+    def head_scores(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
+        """Return both heads' calibrated scores of rows in the user's units."""
+        if calibration.kind != "soft":
+            return super().head_scores(rows, scaling, calibration)
+        try:
+            return self._model.head_scores(as_floats(rows), *self._prepare(scaling, calibration)[2:])
+        except OverflowError:
+            raise InputError(NOT_FINITE) from None
+
+    def mixtures(
+        self, scaling: Scaling, calibration: Calibration, t: float, rows: CheckedRows, *, squeezed: bool
+    ) -> Matrix:  # (n,)
+        """Return the head scores mixed at t, squeezed into [0, 1] or not."""
+        if calibration.kind != "soft":
+            return super().mixtures(scaling, calibration, t, rows, squeezed=squeezed)
+        if (prepared := self._prepared) is None or prepared[0] is not scaling or prepared[1] is not calibration:
+            prepared = self._prepare(scaling, calibration)
+        share, allowance = calibration.mixing.constants_at(t)
+        try:
+            return self._model.mixtures(as_floats(rows), *prepared[2:], share, allowance, squeezed)
+        except OverflowError:
+            raise InputError(NOT_FINITE) from None
+
+    def _prepare(self, scaling: Scaling, calibration: Calibration) -> Prepared:
+        """Return these as the engine takes them, and remember them: blocks of rows are scored by the same ones."""
+        if (prepared := self._prepared) is None or prepared[0] is not scaling or prepared[1] is not calibration:
+            low, width = rescaling(calibration.halves)
+            units = self._engine.Units(np.ascontiguousarray(low), width)
+            in_engine = scaling.to_engine(self._engine), calibration.to_engine(self._engine), units
+            self._prepared = prepared = scaling, calibration, *in_engine
+        return prepared
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
@@ -107,9 +185,10 @@ def folded_head(
     network: Network, member: int, head: str, trunk: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a head and the projection below it as one linear layer, rounded to float32 once."""  # (out, q), (out,)
-    projection = f"trunks.{trunk}.{2 * len(network.layout.hidden)}"
-    weight, bias = (part.astype(np.float64) for part in network.linear(projection, member))
-    own, own_bias = (part.astype(np.float64) for part in network.linear(head, member))
+    weight, bias = network.linear(f"trunks.{trunk}.{2 * len(network.layout.hidden)}", member)  # the projection
+    head_weight, head_bias = network.linear(head, member)
+    upper = head_weight.astype(np.float64)
     with np.errstate(over="ignore"):
-        found = (own @ weight).astype(np.float32), (own_bias + own @ bias).astype(np.float32)
-    return found[0].astype(np.float64), found[1].astype(np.float64)
+        folded_weight = (upper @ weight.astype(np.float64)).astype(np.float32)
+        folded_bias = (head_bias.astype(np.float64) + upper @ bias.astype(np.float64)).astype(np.float32)
+    return folded_weight.astype(np.float64), folded_bias.astype(np.float64)

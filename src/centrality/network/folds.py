@@ -1,4 +1,4 @@
-"""Choose the rows that are held aside, and those that each network is not trained on: these it scores as new rows.
+"""Choose the rows that the user keeps aside, and those that each network is not trained on: it scores them as new ones.
 
 The rows are dealt out at random to a few folds. An ensemble's networks leave out two of four each, every network
 another pair: each row is unseen by half of the networks. A network alone leaves out one fold of ten.
@@ -20,8 +20,8 @@ from centrality.network.scaling import MANY, MOST_VALUES, dense, rows_per_block
 FOLDS = 4  # for an ensemble
 LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: each pair is followed by the other half
 FOLDS_FOR_ONE = 10  # for one network, which leaves out the first: measured, a tenth of clean rows is not missed
-JUDGED_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, where that is no more than such a share
-JUDGED_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
+HELD_OUT_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, where that is no more than such a share
+HELD_OUT_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
 LEARNED_BY_ALL = 100  # the fold of a row that no network leaves out
 MOST_COPIES, MOST_COPIES_SHARE = 20, 0.05  # of one record, and share of all rows: it leaves 20 units at least
@@ -31,7 +31,7 @@ COMMON = 4  # rows equal by chance, from which number on all networks score them
 
 @dataclass(frozen=True)
 class Folds:
-    """Hold the fold of each training row, and which folds each network is trained without."""
+    """The fold of each training row, and the folds that each network is trained without."""
 
     fold_of_row: NDArray[np.int8]  # (n,)
     left_out: tuple[tuple[int, ...], ...]  # one for each network
@@ -57,11 +57,9 @@ class Folds:
         The rows left out may then lie beyond the ends, as new rows may. All rows set them if they are very many, since
         few are at an end, or if networks leave out different rows.
         """
-        return (
-            X
-            if self.members_differ or X.shape[0] > MANY
-            else X[np.flatnonzero(~_among(self.fold_of_row, self.left_out[0]))]
-        )
+        if self.members_differ or X.shape[0] > MANY:
+            return X
+        return X[np.flatnonzero(~_among(self.fold_of_row, self.left_out[0]))]
 
     def held_out_rows(self) -> NDArray[np.intp]:
         """Return the numbers of the rows that some network was not trained on."""
@@ -131,10 +129,10 @@ def equal_rows(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
     candidates = np.flatnonzero(counts[places] > 1)
     first: dict[bytes, int] = {}
     for start in range(0, len(candidates), size):
-        some = candidates[start : start + size]
-        values = dense(X[some]) + 0  # which makes 0 of -0
-        numbers[some] = [
-            first.setdefault(row.tobytes(), number) for number, row in zip(some.tolist(), values, strict=True)
+        block = candidates[start : start + size]
+        values = dense(X[block]) + 0  # which makes 0 of -0
+        numbers[block] = [
+            first.setdefault(row.tobytes(), number) for number, row in zip(block.tolist(), values, strict=True)
         ]
     return numbers
 
@@ -154,28 +152,27 @@ def split(
     """
     count = n if units is None else units.count
     if n > MANY and (alike or members == 1):  # nothing else is held for each row
-        own = np.minimum(rng.integers(FOLDS_FOR_ONE, size=count, dtype=np.int8), 1)
+        fold = np.minimum(rng.integers(FOLDS_FOR_ONE, size=count, dtype=np.int8), 1)
     elif alike or members == 1:
-        wanted, most = (JUDGED_GIVEN, MOST_GIVEN) if given else (JUDGED_AT_LEAST, MOST_LEFT_OUT)
-        share = np.clip(wanted / count, 1 / FOLDS_FOR_ONE, most)
-        own = np.ones(count, dtype=np.int8)
+        rows, largest_share = (HELD_OUT_GIVEN, MOST_GIVEN) if given else (HELD_OUT_AT_LEAST, MOST_LEFT_OUT)
+        share = np.clip(rows / count, 1 / FOLDS_FOR_ONE, largest_share)
+        fold = np.ones(count, dtype=np.int8)
         order = np.arange(count, dtype=np.int32)
         rng.shuffle(order)
-        own[order[: int(share * count)]] = 0
+        fold[order[: int(share * count)]] = 0
     else:
-        own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), count))
-    own = own if units is None else own[units.of_row]
-    parted = Folds(own, _left_out_by(members, alike=alike))
-    return parted if parted.suffices else None
+        fold = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), count))
+    folds = Folds(fold if units is None else fold[units.of_row], _left_out_by(members, alike=alike))
+    return folds if folds.suffices else None
 
 
 def split_few(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Folds:
     """Divide rows that are too few for `split`, each by itself, so that it joins others that have folds already."""
     if alike or members == 1:
-        own = (rng.random(n) >= (MOST_GIVEN if given else MOST_LEFT_OUT)).astype(np.int8)
+        fold = (rng.random(n) >= (MOST_GIVEN if given else MOST_LEFT_OUT)).astype(np.int8)
     else:
-        own = rng.integers(FOLDS, size=n, dtype=np.int8)
-    return Folds(own, _left_out_by(members, alike=alike))
+        fold = rng.integers(FOLDS, size=n, dtype=np.int8)
+    return Folds(fold, _left_out_by(members, alike=alike))
 
 
 def _left_out_by(members: int, *, alike: bool) -> tuple[tuple[int, ...], ...]:
@@ -185,12 +182,12 @@ def _left_out_by(members: int, *, alike: bool) -> tuple[tuple[int, ...], ...]:
     return tuple(LEFT_OUT[member % len(LEFT_OUT)] for member in range(members))
 
 
-def _among(own: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:
+def _among(fold_of_row: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:
     """Say which rows belong to one of these folds."""
-    found = np.zeros(own.shape, dtype=bool)
+    belongs = np.zeros(fold_of_row.shape, dtype=bool)
     for fold in folds:
-        found |= own == fold
-    return found
+        belongs |= fold_of_row == fold
+    return belongs
 
 
 def split_off_holdout(
@@ -220,10 +217,14 @@ def restrict_dissimilarity(dissimilarity: Dissimilarity, index: NDArray[np.intp]
         return None
     if callable(dissimilarity):
         return lambda i, j: dissimilarity(index[i], index[j])
-    matrix = np.asarray(dissimilarity)
+    return check_square(np.asarray(dissimilarity), n)[np.ix_(index, index)]
+
+
+def check_square(matrix: NDArray[np.floating], n: int) -> NDArray[np.floating]:
+    """Return a matrix of dissimilarities of n rows; raise unless it has a row and a column for each."""
     if matrix.shape != (n, n):
         raise InputError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
-    return matrix[np.ix_(index, index)]
+    return matrix

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import FrozenArrays
+from centrality._internal.arrays import FrozenArrays, evenly_spaced
 
 MOST_ROWS = 2000  # rows that each tree is grown from
 MOST_MEASURED = 20_000  # rows whose medians the leaves hold
@@ -23,7 +23,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Forest(FrozenArrays):
-    """Hold trees of nodes: a row goes left where its feature is at most the threshold; a leaf leads to itself."""
+    """Trees of nodes: a row goes left where its feature is at most the threshold; a leaf leads to itself."""
 
     feature: NDArray[np.int32]  # (trees, nodes)
     threshold: Matrix  # (trees, nodes)
@@ -32,17 +32,18 @@ class Forest(FrozenArrays):
 
     @classmethod
     def fit(
-        cls, c: Matrix, wanted: Matrix, *, trees: int, leaf: int, seed: int, means: bool = False
+        cls, c: Matrix, targets: Matrix, *, trees: int, leaf: int, seed: int, means: bool = False
     ) -> "tuple[Forest, Matrix]":
-        """Return a forest that predicts `wanted` (n, columns) from c (n, q), and its out-of-bag predictions.
+        """Return a forest that predicts `targets` (n, columns) from c (n, q), and its out-of-bag predictions.
 
         A leaf has at least `leaf` rows, and holds their median, or their mean. An out-of-bag prediction is the mean
         over the trees that were grown without the row, of the values of their leaves computed without it.
         """
         from sklearn.ensemble import RandomForestRegressor  # slow to import, and scoring does without
 
-        some = np.linspace(0, len(c) - 1, min(len(c), MOST_MEASURED)).astype(np.intp)
-        x, y = c[some].astype(np.float32), wanted[some]
+        sample = evenly_spaced(len(c), MOST_MEASURED)
+        x = c[sample].astype(np.float32)
+        y = targets[sample]
         grown = RandomForestRegressor(
             trees,
             min_samples_leaf=min(leaf, max(1, len(x) // 4)),
@@ -53,19 +54,23 @@ class Forest(FrozenArrays):
         ).fit(x, y if y.shape[1] > 1 else y[:, 0])
         feature, threshold, children = _nodes_of([each.tree_ for each in grown.estimators_])
         value = np.zeros((*feature.shape, y.shape[1]), dtype=np.float32)
-        total, count = np.zeros_like(y), np.zeros((len(y), 1))
-        at = grown.apply(x)  # (n, trees)
+        total = np.zeros_like(y)
+        count = np.zeros((len(y), 1))
+        leaf_of_row = grown.apply(x)  # (n, trees)
         for number, drawn in enumerate(grown.estimators_samples_):
             unseen = np.ones(len(y), dtype=bool)
             unseen[drawn] = False
-            of_leaves, of_others = (_means if means else medians)(y, at[:, number], feature.shape[1])
+            of_leaves, of_others = (_means if means else medians)(y, leaf_of_row[:, number], feature.shape[1])
             value[number] = of_leaves
             total[unseen] += of_others[unseen]
             count[unseen] += 1
-        forest, said, known = cls(feature, threshold, children, value), np.empty_like(wanted), np.zeros(len(c), bool)
-        said[some], known[some] = total / np.maximum(count, 1), count[:, 0] > 0
-        said[~known] = forest(c[~known])  # these rows were not among those measured, or are in every tree
-        return forest, said
+        forest = cls(feature, threshold, children, value)
+        predictions = np.empty_like(targets)
+        predictions[sample] = total / np.maximum(count, 1)
+        out_of_bag = np.zeros(len(c), dtype=bool)
+        out_of_bag[sample] = count[:, 0] > 0
+        predictions[~out_of_bag] = forest(c[~out_of_bag])  # rows that are not in the sample, or are in every tree
+        return forest, predictions
 
     def times(self, factor: Matrix) -> "Forest":
         """Return the forest with its predictions multiplied by a factor for each column."""
@@ -106,24 +111,25 @@ def _nodes_of(trees: Sequence[Any]) -> tuple[NDArray[np.int32], Matrix, NDArray[
     feature, threshold = np.zeros(shape, dtype=np.int32), np.zeros(shape)
     children = np.zeros((*shape, 2), dtype=np.int32)
     for number, tree in enumerate(trees):
-        inner, own, kept = tree.children_left >= 0, slice(tree.node_count), np.arange(tree.node_count)
-        feature[number, own], threshold[number, own] = np.where(inner, tree.feature, 0), tree.threshold
-        sides = (tree.children_left, tree.children_right)
-        children[number, own] = np.stack([np.where(inner, side, kept) for side in sides], axis=1)
+        inner = tree.children_left >= 0
+        leaf = np.arange(tree.node_count)  # which leads to itself
+        feature[number, : tree.node_count] = np.where(inner, tree.feature, 0)
+        threshold[number, : tree.node_count] = tree.threshold
+        sides = [np.where(inner, side, leaf) for side in (tree.children_left, tree.children_right)]
+        children[number, : tree.node_count] = np.stack(sides, axis=1)
     return feature, threshold, children
 
 
 def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix, Matrix]:
     """Return the median of the values in each leaf, and for each row that of the other rows in its leaf.
 
-    (n, columns), (n,) -> (nodes, columns), (n, columns). Inner nodes have 0. A row alone in its leaf keeps its own
-    value.
+    (n, columns), (n,) -> (nodes, columns), (n, columns). Inner nodes have 0. A row alone in its leaf has its own value.
     """
     of_leaves, of_others = np.zeros((nodes, values.shape[1])), np.empty_like(values)
     counts = np.bincount(leaf, minlength=nodes)
     present, first = np.flatnonzero(counts), np.cumsum(counts) - counts
-    own = np.repeat(np.arange(nodes), counts)  # the leaf of each place, once rows are in the order of leaves
-    start, count = first[own], counts[own]
+    leaf_in_order = np.repeat(np.arange(nodes), counts)  # of each place, once rows are in the order of leaves
+    start, count = first[leaf_in_order], counts[leaf_in_order]
     rank = np.arange(len(leaf)) - start
     # The middle of the others, which are one fewer: from its own rank on, each has the rank after that.
     middles = [

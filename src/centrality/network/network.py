@@ -51,13 +51,13 @@ class Layout:
 
         In a trunk a GELU follows each layer, with no weights but a number; a linear projection comes last.
         """
-        found = []
+        layers = []
         for trunk in range(self.trunks):
             inputs = self.width
             for place, outputs in enumerate((*self.hidden, self.hidden[-1])):
-                found.append((f"trunks.{trunk}.{2 * place}", inputs, outputs))
+                layers.append((f"trunks.{trunk}.{2 * place}", inputs, outputs))
                 inputs = outputs
-        return [*found, ("global_head", inputs, 1), ("local_head", inputs, self.potentials)]
+        return [*layers, ("global_head", inputs, 1), ("local_head", inputs, self.potentials)]
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of every weight of our own network, in order."""
@@ -71,13 +71,11 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Network(FrozenArrays):
-    """Hold a network's weights by the names that a model file gives them; training makes a new one."""
+    """A network's weights by the names that a model file gives them; training makes a new one."""
 
     layout: Layout
     weights: Weights
-    background: Weights = field(
-        default_factory=dict
-    )  # that potentials start from, `background.py`; empty: there is none
+    background: Weights = field(default_factory=dict)  # that potentials start from; empty: there is none
 
     @property
     def members(self) -> int:
@@ -131,10 +129,15 @@ def restore(layout: Layout, arrays: Weights) -> Network:
     if background:
         members, levels = layout.members, layout.potentials + 1
         count, axes = (*np.shape(background.get("axes", ()))[1:3], 0, 0)[:2]
-        each = (members, levels, count)
-        shapes = {"mean": (members, count, layout.width), "axes": (members, count, axes, layout.width)}
-        shapes |= {"precision": (*each, axes), "rest": each, "level": each, "degrees": (members,)}
-        shapes["bounds"] = (members, layout.potentials, 2)
+        shapes = {
+            "mean": (members, count, layout.width),
+            "axes": (members, count, axes, layout.width),
+            "precision": (members, levels, count, axes),
+            "rest": (members, levels, count),
+            "level": (members, levels, count),
+            "degrees": (members,),
+            "bounds": (members, layout.potentials, 2),
+        }
         _require(background, shapes)
         if not count or not axes:
             raise InputError("the weights do not fit the network: its background has no components.")
@@ -146,16 +149,16 @@ def restore(layout: Layout, arrays: Weights) -> Network:
     return Network(layout, weights, background)
 
 
-def _require(found: Weights, wanted: Mapping[str, tuple[int, ...]]) -> None:
-    for name, shape in wanted.items():
-        if name not in found:
+def _require(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in shapes.items():
+        if name not in weights:
             raise InputError(f"the weights do not fit the network: {name} is missing.")
-        array = found[name]
+        array = weights[name]
         if array.shape != shape or array.dtype != np.float32:
             raise InputError(
                 f"the weights do not fit the network: {name} must hold float32 numbers of shape {shape}, "
                 f"got {array.dtype} {array.shape}."
             )
-    unknown = sorted(set(found) - set(wanted))
+    unknown = sorted(set(weights) - set(shapes))
     if unknown:
         raise InputError(f"the weights do not fit the network: it has no {unknown[0]}.")

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import FrozenArrays
+from centrality._internal.arrays import FrozenArrays, safe_divide
 
 KNOTS = 17  # of a column's function, at every sixteenth of the rows
 REACH = 0.2  # the correlation length of a column's function, as a share of the rows
-TRUSTS = (0.25, 0.5, 1.0, 2.0, 4.0)  # log-odds for each spread of the score: from hardly any trust in it to much
+SCORE_WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)  # log-odds for each spread of the score: from hardly any trust in it to much
 VARIANCES = (3.0, 30.0)  # of the columns' functions together, in log-odds
 LEVEL_VARIANCE = 4.0  # of the level: the score below which 5% of the rows lie has even odds, give or take these
 TAIL = 0.05  # the spread of a score is from its median to this quantile
@@ -34,7 +34,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Refinement(FrozenArrays):
-    """Hold the shift of a score, column by column: piecewise linear between the knots, flat beyond them."""
+    """The shift of a score, column by column: piecewise linear between the knots, flat beyond them."""
 
     knots: Matrix  # (p, k) rising along each column, in scaled units
     values: Matrix  # (p, k) what is added to the score there
@@ -51,7 +51,7 @@ class Refinement(FrozenArrays):
     def slopes(self) -> Matrix:  # (p, k - 1)
         """Return the slope between one knot and the next; 0 where two are equal."""
         width = np.diff(self.knots)
-        return np.divide(np.diff(self.values), width, out=np.zeros_like(width), where=width > 0)
+        return safe_divide(np.diff(self.values), width)
 
     def slope(self, scaled: Matrix) -> Matrix:  # (n, p) -> (n, p)
         """Return the derivative of the shift by each column of these scaled rows."""
@@ -61,7 +61,7 @@ class Refinement(FrozenArrays):
 
 
 class ScoredRows(NamedTuple):
-    """Hold some rows in scaled units, (n, p), and their scores, (n,)."""
+    """Rows in scaled units, (n, p), and their scores, (n,)."""
 
     scaled: Matrix
     scores: Matrix
@@ -69,7 +69,7 @@ class ScoredRows(NamedTuple):
 
 @dataclass(frozen=True)
 class LearnedRefinement:
-    """Hold the correction learned from marks, its threshold, and what it would be for each marked row left out."""
+    """The correction learned from marks, its threshold, and what it would be for each marked row left out."""
 
     refinement: Refinement
     threshold: float  # the corrected score at which a row is as likely an outlier as not
@@ -82,46 +82,47 @@ class LearnedRefinement:
 
 
 def learn(
-    usual: ScoredRows, marked: ScoredRows, outlier: NDArray[np.bool_], favoured: float = 0.0
+    rows: ScoredRows, marked: ScoredRows, outlier: NDArray[np.bool_], prior_log_odds: float = 0.0
 ) -> LearnedRefinement:
-    """Learn a correction from the marks of the rows `marked`; `usual` rows give the distribution of columns and scores.
+    """Learn a correction from the marks of the rows `marked`; `rows` give the distribution of columns and scores.
 
-    `favoured` are log-odds by which outliers are more frequent here than among all marks, where these are some of them.
+    `prior_log_odds` say by how much outliers are more frequent here than among all marks, where these are some of them.
     """
-    knots, levels = _knots(usual.scaled)
-    places = Refinement(knots, levels).parts(marked.scaled)  # (m, p) ranks
-    middle, low = np.quantile(usual.scores, [0.5, TAIL])
+    knots, ranks_of_knots = _knots(rows.scaled)
+    ranks = Refinement(knots, ranks_of_knots).parts(marked.scaled)  # (m, p)
+    middle, low = np.quantile(rows.scores, [0.5, TAIL])
     spread = max(middle - low, np.finfo(float).tiny)
-    found = _averaged(places, (low - marked.scores) / spread, outlier, favoured)
-    near = np.exp(-np.abs(levels[:, :, None] - places.T[:, None]) / REACH)  # (p, k, m)
-    to_score = -spread / found.score_weight
-    values = to_score * (near @ found.mark_weights) / len(knots)
+    posterior = _mean_posterior(ranks, (low - marked.scores) / spread, outlier, prior_log_odds)
+    correlation = np.exp(-np.abs(ranks_of_knots[:, :, None] - ranks.T[:, None]) / REACH)  # (p, k, m)
+    to_score = -spread / posterior.score_weight
+    values = to_score * (correlation @ posterior.mark_weights) / len(knots)
     # The median row of each column gets no shift, so that typical rows keep their scores.
-    centre = np.median(Refinement(knots, values).parts(usual.scaled), axis=0)
+    center = np.median(Refinement(knots, values).parts(rows.scaled), axis=0)
     return LearnedRefinement(
-        Refinement(knots, values - centre[:, None]),
-        threshold=float(low - to_score * found.level - centre.sum()),
-        odds=float(found.score_weight / spread),
-        leave_one_out=to_score * (found.leave_one_out - found.level) - centre.sum(),
+        Refinement(knots, values - center[:, None]),
+        threshold=float(low - to_score * posterior.level - center.sum()),
+        odds=float(posterior.score_weight / spread),
+        leave_one_out=to_score * (posterior.leave_one_out - posterior.level) - center.sum(),
     )
 
 
-def _averaged(places: Matrix, low: Matrix, outlier: NDArray[np.bool_], favoured: float) -> _Posterior:
-    """Return the mean over all trusts and variances, each by its probability given the marks."""
-    alike = np.mean([np.exp(-np.abs(column[:, None] - column) / REACH) for column in places.T], axis=0)  # (m, m)
-    found = [
-        _posterior(alike, trust, trust * low + favoured, outlier, variance)
-        for trust, variance in product(TRUSTS, VARIANCES)
+def _mean_posterior(ranks: Matrix, low: Matrix, outlier: NDArray[np.bool_], prior_log_odds: float) -> _Posterior:
+    """Return the mean over all score weights and variances, each by its probability given the marks."""
+    correlations = [np.exp(-np.abs(column[:, None] - column) / REACH) for column in ranks.T]
+    correlation = np.mean(correlations, axis=0)  # (m, m)
+    posteriors = [
+        _posterior(correlation, weight, weight * low + prior_log_odds, outlier, variance)
+        for weight, variance in product(SCORE_WEIGHTS, VARIANCES)
     ]
-    evidence = np.array([each.evidence for each in found])
+    evidence = np.array([posterior.evidence for posterior in posteriors])
     chances = np.exp(evidence - evidence.max())
     weights = chances / chances.sum()
     return _Posterior(
         evidence=float(weights @ evidence),
-        score_weight=float(weights @ [each.score_weight for each in found]),
-        level=float(weights @ [each.level for each in found]),
-        mark_weights=weights @ np.array([each.mark_weights for each in found]),
-        leave_one_out=weights @ np.array([each.leave_one_out for each in found]),
+        score_weight=float(weights @ [posterior.score_weight for posterior in posteriors]),
+        level=float(weights @ [posterior.level for posterior in posteriors]),
+        mark_weights=weights @ np.array([posterior.mark_weights for posterior in posteriors]),
+        leave_one_out=weights @ np.array([posterior.leave_one_out for posterior in posteriors]),
     )
 
 
@@ -133,14 +134,17 @@ class _Posterior(NamedTuple):
     leave_one_out: Matrix  # (m,) level and functions at each marked row, by the other marks
 
 
-def _posterior(alike: Matrix, trust: float, prior: Matrix, outlier: NDArray[np.bool_], variance: float) -> _Posterior:
+def _posterior(
+    correlation: Matrix, score_weight: float, prior: Matrix, outlier: NDArray[np.bool_], variance: float
+) -> _Posterior:
     """Return the most likely level and functions, by Newton's method.
 
-    `force`, (m,), determines them: the log-odds are prior + covariance @ force. A step that would make the marks less
-    likely is halved until it does not: where the score was trusted and wrong, whole steps would oscillate.
+    The weights of the marks, (m,), determine them: the log-odds are prior + covariance @ weights. A step that would
+    make the marks less likely is halved until it does not: where the score counted much and was wrong, whole steps
+    would oscillate.
     """
-    covariance = LEVEL_VARIANCE + variance * alike
-    force, log_odds = np.zeros_like(prior), prior
+    covariance = LEVEL_VARIANCE + variance * correlation
+    weights, log_odds = np.zeros_like(prior), prior
     value = _log_likelihood(log_odds, outlier)
     for _ in range(STEPS):
         chance = 0.5 * (1 + np.tanh(0.5 * log_odds))
@@ -148,20 +152,22 @@ def _posterior(alike: Matrix, trust: float, prior: Matrix, outlier: NDArray[np.b
         pull = root**2 * (log_odds - prior) + outlier - chance
         noisy = np.eye(len(prior)) + root[:, None] * covariance * root
         factor = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
-        step = pull - root * _solved(factor, root * (covariance @ pull)) - force
+        step = pull - root * _solved(factor, root * (covariance @ pull)) - weights
         way = covariance @ step
         if np.abs(way).max() < CLOSE:
             break
         for share in SHARES_OF_A_STEP:
-            there = log_odds + share * way
-            better = _log_likelihood(there, outlier) - float(0.5 * (force + share * step) @ (there - prior))
-            if better >= value:
+            next_odds = log_odds + share * way
+            next_value = _log_likelihood(next_odds, outlier) - float(
+                0.5 * (weights + share * step) @ (next_odds - prior)
+            )
+            if next_value >= value:
                 break
-        force, log_odds, value = force + share * step, there, better
+        weights, log_odds, value = weights + share * step, next_odds, next_value
     inverse = np.diag(root[:, None] * _solved(factor, np.diag(root)))  # of covariance + 1 / root², on its diagonal
-    unlearned = log_odds - prior + force / root**2 - force / inverse
+    leave_one_out = log_odds - prior + weights / root**2 - weights / inverse
     evidence = float(value - np.log(np.diag(factor)).sum())
-    return _Posterior(evidence, trust, LEVEL_VARIANCE * force.sum(), variance * force, unlearned)
+    return _Posterior(evidence, score_weight, LEVEL_VARIANCE * weights.sum(), variance * weights, leave_one_out)
 
 
 def _log_likelihood(log_odds: Matrix, outlier: NDArray[np.bool_]) -> float:
@@ -180,15 +186,14 @@ def _knots(scaled: Matrix) -> tuple[Matrix, Matrix]:  # (p, KNOTS) each
 
     A column of few values has a knot at each; the last is repeated where knots are left over.
     """
-    found = [_of_column(np.sort(column)) for column in scaled.T]
-    knots, levels = (np.stack(each) for each in zip(*found, strict=True))
-    return knots, levels
+    columns = [_knots_of_column(np.sort(column)) for column in scaled.T]
+    return np.stack([knots for knots, _ in columns]), np.stack([ranks for _, ranks in columns])
 
 
-def _of_column(rising: Matrix) -> tuple[Matrix, Matrix]:
+def _knots_of_column(rising: Matrix) -> tuple[Matrix, Matrix]:
     knots = np.unique(rising)
     if len(knots) > KNOTS:
         knots = np.unique(np.quantile(rising, np.linspace(0, 1, KNOTS), method="nearest"))
     knots = np.pad(knots, (0, KNOTS - len(knots)), mode="edge")
-    level = np.searchsorted(rising, knots, side="left") + np.searchsorted(rising, knots, side="right")
-    return knots, 0.5 * level / len(rising)
+    rank = np.searchsorted(rising, knots, side="left") + np.searchsorted(rising, knots, side="right")
+    return knots, 0.5 * rank / len(rising)

@@ -27,7 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from centrality._internal.arrays import FrozenArrays, column_quantiles, largest, mean_and_deviation, unit_of
+from centrality._internal.arrays import (
+    FrozenArrays,
+    column_quantiles,
+    largest,
+    mean_and_deviation,
+    safe_divide,
+    unbend,
+    unit_of,
+)
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ColumnBlocks, SparseRows
 from centrality.engine import Engine, engine
@@ -71,8 +79,7 @@ class Scaling(FrozenArrays):
         With `measurements`, a representation has centred and weighed all columns: "auto" only bends them, and makes
         sure that those measurements which then lie far out often weigh no more than others.
         """
-        if kind not in SCALINGS:
-            raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
+        check_scaling(kind)
         if kind == "auto" and measurements is not None:
             bent = cls.none(X.shape[1]).with_bend(_sample(X))
             assert bent.shrink is not None
@@ -101,7 +108,9 @@ class Scaling(FrozenArrays):
         `deviation` reads all rows, to tell constant columns from those with rare values; if no column of the sample is
         constant between its tails, it is not called.
         """
-        median, spread = (np.concatenate(parts) for parts in zip(*median_and_spread(sample, deviation), strict=True))
+        blocks = list(median_and_spread(sample, deviation))
+        median = np.concatenate([of_block for of_block, _ in blocks])
+        spread = np.concatenate([of_block for _, of_block in blocks])
         return cls(median, _inverse(share_similar_scales(spread))).with_bend(sample)
 
     def with_bend(self, sample: Iterable[_Block]) -> "Scaling":
@@ -148,10 +157,10 @@ class Scaling(FrozenArrays):
         """Say which columns are not constant; a constant one has no influence on scores."""
         return np.asarray(self.weight != 0)
 
-    def in_users_units(self, given: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return scaled points, the first of which are the rows `given`, in the user's units."""  # (n, s, p)
-        found = np.where(self.varying(), self.unscaled(points), given[:, None])
-        return np.where(points == points[:, :1], given[:, None], found)  # values that have not moved keep their bits
+    def in_users_units(self, rows: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scaled points, the first of which are these rows, in the user's units."""  # (n, s, p)
+        unscaled = np.where(self.varying(), self.unscaled(points), rows[:, None])
+        return np.where(points == points[:, :1], rows[:, None], unscaled)  # values that have not moved keep their bits
 
     def unscaled(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points in the user's units; a constant column holds its constant."""  # (..., p)
@@ -162,12 +171,17 @@ class Scaling(FrozenArrays):
             steeper = 1 + self.beyond
             moved += below * (1 - 1 / steeper[0]) - above * (1 - 1 / steeper[1])
         if self.shrink is not None:
-            moved /= self.shrink
-            far = np.abs(moved) > KNEE
-            moved[far] = np.sign(moved[far]) * (KNEE + np.expm1(np.minimum(np.abs(moved[far]) - KNEE, 700.0)))
-        found = np.broadcast_to(self.center, points.shape).copy()
-        found[..., free] += moved[..., free] / self.weight[free]
-        return found
+            moved = unbend(moved / self.shrink, KNEE, farthest=700.0)
+        unscaled = np.broadcast_to(self.center, points.shape).copy()
+        unscaled[..., free] += moved[..., free] / self.weight[free]
+        return unscaled
+
+
+def check_scaling(kind: str) -> str:
+    """Return the name of a scaling; raise unless there is one of this name."""
+    if kind not in SCALINGS:
+        raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
+    return kind
 
 
 def _sample(X: CheckedRows) -> ColumnBlocks:
@@ -211,14 +225,14 @@ def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     apart = np.clip((np.ptp(logs) - np.log(UNITS_ALIKE)) / np.log(UNITS_APART / UNITS_ALIKE), 0.0, 1.0)
     unit = unit_of(spread.max())
     common = 0.5 * np.log(np.square(spread[varies] / unit).mean()) + np.log(unit)
-    found = np.zeros_like(spread)
-    found[varies] = np.exp(apart * logs + (1 - apart) * common)
-    return found
+    shared = np.zeros_like(spread)
+    shared[varies] = np.exp(apart * logs + (1 - apart) * common)
+    return shared
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / deviation, or 0 where the deviation is 0; it is bounded so that products with it stay finite."""
-    return np.divide(1.0, np.maximum(deviation, SMALLEST), out=np.zeros_like(deviation), where=deviation > 0)
+    return np.where(deviation > 0, 1.0 / np.maximum(deviation, SMALLEST), 0.0)
 
 
 def as_floats(block: CheckedRows) -> NDArray[np.floating]:
@@ -301,15 +315,17 @@ def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
 
 def merge_moments(blocks: Iterator[_Moments], at_once: int) -> _Moments:
     """Combine the moments of blocks a few at a time: for wide rows, those of all blocks would fill the memory."""
-    joined: list[_Moments] = []
-    while some := [*joined, *islice(blocks, at_once)]:
-        if len(some) == len(joined):
+    total: list[_Moments] = []
+    while parts := [*total, *islice(blocks, at_once)]:
+        if len(parts) == len(total):
             break
-        counts, means, squares = map(np.stack, zip(*some, strict=True))
+        counts = np.array([count for count, _, _ in parts])
+        means = np.stack([mean for _, mean, _ in parts])
+        squares = np.stack([square for _, _, square in parts])
         mean = np.average(means, axis=0, weights=counts)
         between = (counts[:, None] * np.square(means - mean)).sum(0)
-        joined = [(int(counts.sum()), mean, squares.sum(0) + between)]
-    return joined[0]
+        total = [(int(counts.sum()), mean, squares.sum(0) + between)]
+    return total[0]
 
 
 MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
@@ -322,7 +338,7 @@ OUTWARD = np.array([[-1.0], [1.0]])
 
 
 class ColumnRange:
-    """Looks at all rows once, to tell whether their values are finite, and keeps the ends of the columns found."""
+    """The range of the columns, found while one pass over all rows tells whether their values are finite."""
 
     def __init__(self) -> None:
         self._seen: tuple[object, Matrix] | None = None
@@ -333,7 +349,7 @@ class ColumnRange:
         return bool(np.isfinite(ends).all())
 
     def ends(self, X: CheckedRows) -> Matrix:  # (2, p)
-        """Return the least and the greatest value of each column, those found before if they are of these very rows."""
+        """Return the least and the greatest value of each column; they are remembered of the rows that were checked."""
         return self._seen[1] if self._seen is not None and self._seen[0] is X else _ends(X)
 
 
@@ -355,7 +371,7 @@ def with_column_range(
         # From the ends themselves, not from the room around them: it may be all there is between the two.
         reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
     # A column that is constant among the rows of X, though not among those that set the scaling, has no range to go by.
-    steeper = np.divide(OUT_OF_RANGE_DISTANCE, reached, out=np.ones_like(reached), where=reached > 0) - 1
+    steeper = safe_divide(OUT_OF_RANGE_DISTANCE, reached, default=1.0) - 1
     which = np.ones(X.shape[1], dtype=bool) if measurements is None else measurements
     enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * max(which.sum(), 1)))
     return replace(scaling, seen=seen, beyond=np.where(which, enough**2 * np.maximum(steeper, 0.0), 0.0))

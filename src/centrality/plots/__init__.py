@@ -15,6 +15,7 @@ from centrality.plots.figures import (
     score_maps,
     scores,
 )
+from centrality.plots.timeline import timeline
 
 __all__ = [
     "bagplot",
@@ -30,4 +31,5 @@ __all__ = [
     "runtime",
     "score_maps",
     "scores",
+    "timeline",
 ]

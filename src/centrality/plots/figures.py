@@ -49,8 +49,8 @@ def title(t: float) -> str:
 def new_figure(width: float, height: float) -> "Figure":
     """Return an empty figure that belongs to nobody, and that notebooks show without any magic."""
     kind = optional("matplotlib.figure", "plots").Figure
-    shown = type("Figure", (kind,), {"_repr_png_": _as_png, "__module__": kind.__module__})
-    figure: Figure = shown(figsize=(width, height), layout="constrained", dpi=DPI)
+    figure_class = type("Figure", (kind,), {"_repr_png_": _as_png, "__module__": kind.__module__})
+    figure: Figure = figure_class(figsize=(width, height), layout="constrained", dpi=DPI)
     return figure
 
 
@@ -91,14 +91,14 @@ def profile(
     """
     figure, axes = new_square_figure()
     ts = np.linspace(0, 1, 51).tolist()
-    known = heads[~np.isnan(heads).any(1)]
-    all_scores = mixing(known, ts)  # (n, 51)
+    scored = heads[~np.isnan(heads).any(1)]
+    all_scores = mixing(scored, ts)  # (n, 51)
     for (lower, upper), alpha, label in (((5, 95), 0.12, "nine tenths of the rows"), ((25, 75), 0.22, "half of them")):
         axes.fill_between(
             ts, *np.percentile(all_scores, [lower, upper], axis=0), color="0.3", alpha=alpha, linewidth=0, label=label
         )
     if rows is None:
-        order = np.argsort(-mixing(known, t))
+        order = np.argsort(-mixing(scored, t))
         groups = ((order[:shown], FIRST, "most central"), (order[::-1][:shown], SECOND, "most peripheral"))
         for chosen, colour, label in groups:
             for k, row in enumerate(chosen):
@@ -136,8 +136,9 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
     figure = new_figure(7.6, 3.0)
     for axes, head, colour in zip(figure.subplots(1, 2), ("global", "local"), (FIRST, SECOND), strict=True):
         values = np.asarray(losses[head], dtype=float)
-        known = np.isfinite(values)
-        steps, values = np.asarray(losses["step"])[known], values[known]
+        finite = np.isfinite(values)
+        steps = np.asarray(losses["step"])[finite]
+        values = values[finite]
         axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.35)
         axes.plot(steps, smoothed(values), color=colour, linewidth=1.6)
         if nothing is not None:
@@ -159,7 +160,8 @@ def smoothed(values: Array) -> Array:
     reach = min(len(values) // 20, 12)
     totals = np.concatenate([[0.0], np.cumsum(values)])
     places = np.arange(len(values))
-    first, last = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(values))
+    first = np.maximum(places - reach, 0)
+    last = np.minimum(places + reach + 1, len(values))
     return np.asarray((totals[last] - totals[first]) / (last - first))
 
 
@@ -340,7 +342,8 @@ def score_maps(
     columns = columns or count
     lines = -(-count // columns)
     margin = 0.04 * np.maximum(np.ptp(points, axis=0), 1e-12)
-    low_corner, high_corner = points.min(axis=0) - margin, points.max(axis=0) + margin
+    low_corner = points.min(axis=0) - margin
+    high_corner = points.max(axis=0) + margin
     wide, high = high_corner - low_corner
     ratio = float(np.clip(high / wide, 0.4, 1.6))
     figure, font = new_wide_figure(2.6 * columns + 0.9, (2.6 * ratio + 0.35) * lines + 0.3 * (axes is not None))
@@ -348,10 +351,12 @@ def score_maps(
     for spare in panels[count:]:
         spare.axis("off")
     size = float(np.clip(12_000 / len(points), 2, 18))
-    shown = panels[count - len(scores) : count]
-    least, most = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
-    for panel, (name, score) in zip(shown, scores.items(), strict=True):
-        order, limits = np.argsort(-score), {"vmin": least, "vmax": most}
+    used = panels[count - len(scores) : count]
+    lowest = min(map(np.min, scores.values()))
+    highest = max(map(np.max, scores.values()))
+    for panel, (name, score) in zip(used, scores.items(), strict=True):
+        order = np.argsort(-score)
+        limits = {"vmin": lowest, "vmax": highest}
         look = {"s": size, "cmap": COLOUR_MAP, "linewidths": 0, "rasterized": True}
         drawn = panel.scatter(*points[order].T, c=score[order], **limits, **look)
         panel.set_title(name, fontsize=font)
@@ -411,7 +416,8 @@ def scores(heads: Array, *, kinds: Array | None = None, bounds: Array | None = N
     figure = new_figure(5.6, 5.9)
     grid = figure.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
     axes = figure.add_subplot(grid[1, 0])
-    top, right = figure.add_subplot(grid[0, 0], sharex=axes), figure.add_subplot(grid[1, 1], sharey=axes)
+    top = figure.add_subplot(grid[0, 0], sharex=axes)
+    right = figure.add_subplot(grid[1, 1], sharey=axes)
     size = float(np.clip(12_000 / max(len(heads), 1), 2, 18))
     kinds = np.full(len(heads), "typical") if kinds is None else np.asarray(kinds)
     for kind, (colour, marker, label) in KIND_MARKS.items():
@@ -502,7 +508,8 @@ def bagplot(X: Array, depth: Array, *, center: Array | None = None, names: tuple
     >>> bagplot(X, -np.abs(X).sum(1), names=("length", "width")).axes[0].get_xlabel()
     'length'
     """
-    X, depth = np.asarray(X, dtype=np.float64), np.asarray(depth)
+    X = np.asarray(X, dtype=np.float64)
+    depth = np.asarray(depth)
     if X.ndim != 2 or X.shape[1] != 2:
         raise InputError(f"A bagplot needs rows of two columns, got shape {X.shape}.")
     center = X[depth.argmax()] if center is None else np.asarray(center)

@@ -1,6 +1,6 @@
 """Turn tables, images, texts and time series into vectors, each by a scikit-learn transformer.
 
-Some need packages of their own, named by an extra (`pip install 'centrality[text]'` and so on), and import them when
+Some need packages of their own, named by an extra (`pip install '.[text]' in a clone` and so on), and import them when
 they are used.
 """
 

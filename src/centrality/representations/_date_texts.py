@@ -18,7 +18,8 @@ UNMISTAKABLE = ("%Y-%m-%d", "%Y%m%d", "%Y/%m/%d", "%Y.%m.%d", "%d %B %Y", "%d %b
 # first before a point, as in Europe; otherwise the month does.
 DAYS = (*UNMISTAKABLE, "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%d.%m.%Y", "%m.%d.%Y", "%m/%d/%y", "%d/%m/%y",
         "%m-%d-%y", "%d-%m-%y", "%d.%m.%y", "%m.%d.%y", "%B %d %Y", "%b %d %Y", "%Y-%m", "%b %Y", "%B %Y", "%b-%y",
-        "%b-%Y", "%b %y", "%m/%Y", "%m.%Y", "%Y年%m月%d日")  # fmt: skip
+        "%b-%Y", "%b %y", "%m/%Y", "%m.%Y", "%Y年%m月%d日", "%YQ%q", "%Y-Q%q", "%Y Q%q",
+        "Q%q %Y", "Q%q/%Y", "%d. %B %Y", "%d. %b %Y", "%a, %d %b %Y")  # fmt: skip
 CLOCKS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
 TIMES = ("", *(mark + clock + zone for mark in " T" for clock in CLOCKS for zone in ("", "%z")))
 SAMPLE = 200  # different texts that are looked at for how they are written
@@ -33,6 +34,8 @@ PARTS = {
     "%y": r"(?P<y>\d{2})",
     "%B": rf"(?P<B>{'|'.join(MONTHS)})",
     "%b": rf"(?P<b>{'|'.join(name[:3] for name in MONTHS)})",
+    "%a": r"(?:mon|tue|wed|thu|fri|sat|sun)",
+    "%q": r"(?P<q>[1-4])",  # a quarter: its first day
     "%f": r"(?P<f>\d{1,9})",
     "%p": r"(?P<p>am|pm)",
     "%z": r"(?: ?(?P<z>z|utc|[+-]\d{2}:?\d{2}))",
@@ -117,7 +120,7 @@ def parsed(texts: pa.Array, format: str, rest: str = "") -> Moments:
         return np.asarray(parts[name].cast(pa.int64()).to_numpy(zero_copy_only=False))
 
     year = number("Y") if "Y" in parts else number("y") + np.where(number("y") < CENTURY_FROM, 2000, 1900)
-    month = number("m", 1)
+    month = 3 * number("q") - 2 if "q" in parts else number("m", 1)
     for name, length in (("B", None), ("b", 3)):
         if name in parts:
             places = pc.index_in(parts[name], pa.array([month_name[:length] for month_name in MONTHS]))
@@ -157,7 +160,7 @@ def parsed(texts: pa.Array, format: str, rest: str = "") -> Moments:
 def _pattern(format: str, rest: str) -> str:
     """Return the format as a pattern for texts in small letters; a number may have one digit unless another follows."""
     numbers = r"\d{2}" if "%m%d" in format else r"\d{1,2}"
-    pattern = re.escape(format.replace("T%", "t%")).replace("\\ ", " ")
+    pattern = re.escape(format.replace("T%", "t%").replace("Q%", "q%")).replace("\\ ", " ")
     for part, of_part in PARTS.items():
         pattern = pattern.replace(part, of_part)
     return f"^{NUMBER.sub(lambda found: f'(?P<{found.group()[1]}>{numbers})', pattern)}{rest}$"

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from centrality._internal.checks import InputTypeError
 from centrality._internal.input import RowsLike, in_memory
 from centrality._internal.model_file import Arrays
-from centrality.tables.columns import CellIssues, TableError, first_few, require
+from centrality.tables.columns import CellIssues, TableError, first_few, repeated, require, require_distinct
 
 ItemsLike: TypeAlias = RowsLike | Sequence[object]  # a table, or a list of texts, of images or of series
 Options: TypeAlias = Mapping[str, Any]  # those of the command line, by name
@@ -53,6 +53,14 @@ class Representation(TransformerMixin, BaseEstimator):
         """
         return None
 
+    def constants(self) -> dict[str, str]:
+        """Return the columns that are left out as every value is the same, and that value in words."""
+        return {}
+
+    def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
+        """Say for each of the `constants` that X has in which rows its value is another one."""
+        return {}
+
     def describe(self) -> dict[str, str]:
         """Describe in words how each column is encoded."""
         raise NotImplementedError
@@ -60,6 +68,13 @@ class Representation(TransformerMixin, BaseEstimator):
     def doubts(self) -> dict[str, str]:
         """Return the columns that may have been read otherwise than they are meant, with the reason for each."""
         return {}
+
+    def watched(self) -> list[str]:
+        """Return the columns that `examined` looks at if they are there, besides those it reads.
+
+        All rows of fitting had the same value in them, or none: they say nothing, until they change.
+        """
+        return []
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
         """Return the names of a vector's features, and the feature of each number; None if they have no names."""
@@ -119,31 +134,47 @@ def is_frame(X: object) -> TypeGuard[IntoDataFrame]:
 def as_arrow(X: ItemsLike) -> pa.Table:
     """Return a pandas, polars or Arrow table as an Arrow table; columns of an array are called x0, x1, ..."""
     if isinstance(X, pa.RecordBatch):
-        return pa.Table.from_batches([X])
+        X = pa.Table.from_batches([X])
+    if isinstance(X, pa.Table):
+        require_distinct(repeated(X.column_names), "The table")
+        return X
     X = in_memory(X)
-    if is_frame(X):
-        return _frame_as_arrow(X)
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise TableError(
-            f"A table was wanted (pandas, polars, Arrow, or an array of rows), got {type(X).__name__} "
-            f"of shape {array.shape}."
-        )
-    return pa.table({f"x{j}": pa.array(array[:, j].tolist() if array.dtype == object else array[:, j])
-                     for j in range(array.shape[1])})  # fmt: skip
+    if not is_frame(X):
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise TableError(
+                f"A table was wanted (pandas, polars, Arrow, or an array of rows), got {type(X).__name__} "
+                f"of shape {array.shape}."
+            )
+        columns = [column.tolist() if array.dtype == object else column for column in array.T]
+        return pa.table({f"x{j}": _column(f"x{j}", column) for j, column in enumerate(columns)})
+    if not nw.dependencies.is_pandas_dataframe(X):
+        return nw.from_native(X, eager_only=True).to_arrow()
+    return pa.table({str(name): _column(str(name), X[name]) for name in X.columns})
 
 
-def _frame_as_arrow(frame: IntoDataFrame) -> pa.Table:
-    """Return the columns of a frame as an Arrow table, without a pandas index."""
-    native = nw.from_native(frame, eager_only=True)
+def _column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
+    """Return a column of pandas or numpy as Arrow holds it; raise if it cannot."""
+    kind = str(values.dtype) if hasattr(values, "dtype") else ""
+    if kind.startswith("complex"):
+        raise TableError(f"Column {name!r} holds complex numbers: give their parts, or their sizes and angles.")
+    if kind.startswith("Sparse"):
+        values = values.sparse.to_dense()
+    elif kind.startswith("period"):
+        values = values.dt.to_timestamp()
+    elif "interval" in (kind if kind != "category" else str(values.cat.categories.dtype)):
+        values = values.astype(str).where(values.notna(), None)
+    elif kind.startswith((">", "float128", "longdouble")):
+        values = np.asarray(values).astype(np.float64 if np.asarray(values).dtype.kind == "f" else np.int64)
     try:
-        if native.implementation.is_pandas():
-            return pa.Table.from_pandas(native.to_native(), preserve_index=False).replace_schema_metadata(None)
-        return native.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        said = "; ".join(str(part) for part in error.args)
+        return pa.array(values, from_pandas=True)
+    except OverflowError:  # whole numbers of twenty digits and more
+        return pa.array([None if value is None or value != value else str(value) for value in values])
+    except UnicodeEncodeError:
+        raise TableError(f"Column {name!r} holds half a character (a lone surrogate), which is no text.") from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise TableError(
-            f"A column holds values of several kinds: {said}. One kind a column was wanted: numbers, text or dates."
+            f"Column {name!r} holds values of several kinds, or of one that is none of numbers, text or dates: {error}"
         ) from None
 
 

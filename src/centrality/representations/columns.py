@@ -1,7 +1,5 @@
 """Encode columns of a table: numbers, categories, words.
 
-They see spelling, words and shapes, not meaning. A trained encoder, which has to be downloaded, sees more.
-
 An encoder gives its column a block of numbers that is centred on the training rows and has a total variance of about
 one, so that every column weighs alike, however many numbers encode it; the rarity of a text has one more. What an
 encoder learned is a few JSON values and arrays: encoding a saved model's rows runs the same code on them.
@@ -20,105 +18,31 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._internal.arrays import without_rounding
-from centrality._internal.checks import InputError, optional, warn_caller
-from centrality._internal.model_file import Arrays
+from centrality._internal.checks import warn_caller
 from centrality._internal.text import number
 from centrality.analysis.report import about_wild_cells, wild_cells
 from centrality.network.scaling import Scaling
-from centrality.tables.columns import NEW_GAP, NEW_VALUE, NO_NUMBER, TableError, is_text
+from centrality.tables.columns import (
+    BEYOND_ALL,
+    CHANGED,
+    FILLED,
+    NEW_GAP,
+    NEW_VALUE,
+    NO_NUMBER,
+    NO_UNIT,
+    TWO_NUMBERS,
+    TableError,
+    is_text,
+)
 from centrality.tables.written_numbers import NumberFormat
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
 
-BUCKETS = 4096  # places that n-grams are hashed to
-NUMBERS = 256  # of a text: so many sums of places
-SIZE, CELL, TURNS = 64, 8, 9  # pixels of an image's side and of a cell's; directions of edges
-COLOURS = 4  # squares along a side whose mean colour is taken
-
-Matrix = NDArray[np.float64]
-
-_FOLDED = np.tile(np.eye(NUMBERS), (BUCKETS // NUMBERS, 1))  # (BUCKETS, NUMBERS)
-
-
-class NgramEncoder:
-    """Turns texts into sums of hashed character n-grams, which weigh more the fewer training texts have them.
-
-    Main components of the training texts would be shorter, but n-grams that only texts of another kind have lie outside
-    all of them, so that such texts would look typical.
-    """
-
-    fingerprint = f"ngrams {BUCKETS} {NUMBERS} 1"
-
-    def __init__(self, weight: Matrix | None = None) -> None:
-        self._weight = weight  # (BUCKETS,)
-
-    def fit(self, texts: Sequence[str]) -> None:
-        """Learn how rare each n-gram is."""
-        if len(texts) < 2:
-            raise InputError(f"At least two texts were wanted to learn from, got {len(texts)}.")
-        present = np.bincount(self._counts(texts).indices, minlength=BUCKETS)
-        self._weight = np.log((1 + len(texts)) / (1 + present)) + 1.0
-
-    def __call__(self, texts: list[str], /) -> NDArray[np.float32]:  # (n, NUMBERS)
-        """Return one vector for each text: signed sums of n-grams, weighted by the logarithm of their counts."""
-        assert self._weight is not None  # the representation fits it, or restores it
-        counts = self._counts(texts)
-        counts.data = np.sign(counts.data) * np.log1p(np.abs(counts.data)) * self._weight[counts.indices]
-        return np.asarray(counts @ _FOLDED, dtype=np.float32)
-
-    def state(self) -> Arrays:
-        """Return the learned arrays, for a model file."""
-        assert self._weight is not None
-        return {"weight": self._weight}
-
-    @classmethod
-    def restored(cls, arrays: Arrays) -> "NgramEncoder":
-        """Return the encoder with these arrays, the inverse of `state`; raise if the array has another shape."""
-        if (weight := arrays["weight"]).shape != (BUCKETS,):
-            raise InputError(f"An encoder of n-grams has {BUCKETS} weights, got shape {weight.shape}.")
-        return cls(weight)
-
-    @staticmethod
-    def _counts(texts: Sequence[str]) -> Any:  # (n, BUCKETS) sparse
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        return HashingVectorizer(analyzer="char_wb", ngram_range=(2, 5), n_features=BUCKETS, norm=None).transform(texts)
-
-
-class GradientEncoder:
-    """Turns images into the directions of their edges, cell by cell, and the mean colours of their parts."""
-
-    fingerprint = f"gradients {SIZE} {CELL} {TURNS} {COLOURS} 1"
-
-    def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
-        """Return one vector for each picture."""
-        return np.stack([self._vector(picture) for picture in pictures]).astype(np.float32)
-
-    def _vector(self, picture: "Image") -> Matrix:
-        image = optional("PIL.Image", "images")
-        pixels = np.asarray(picture.resize((SIZE, SIZE), image.Resampling.BILINEAR), dtype=np.float64) / 255
-        side = SIZE // COLOURS
-        colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
-        return np.concatenate([_edges(pixels.mean(2)).ravel(), colours.ravel()])
-
-
-def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
-    """Return the strength of edges of each direction in each cell; a cell with edges has unit length."""
-    down, across = np.gradient(grey)
-    strength, angle = np.hypot(down, across), np.arctan2(down, across) % np.pi
-    turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
-    row, column = np.indices(grey.shape) // CELL
-    cells = SIZE // CELL
-    place = (row * cells + column) * TURNS + turn
-    found = np.bincount(place.ravel(), strength.ravel(), minlength=cells * cells * TURNS).reshape(cells, cells, TURNS)
-    length = np.sqrt(np.square(found).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
-    return np.asarray(found / length / cells)
-
-
+JUMP = 20.0  # times the median of fitting: a column of numbers so much larger or smaller may be of another unit
+ENOUGH_TO_TELL = 20  # rows of which all lie beyond those of fitting
 FAR = 6.0  # deviations from the mean at which a cell unlike any in fitting is put
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
@@ -127,7 +51,7 @@ Mask = NDArray[np.bool_]  # (n,)
 
 @dataclass
 class Cells:
-    """Hold a column's cells as numbers, where values are missing, and which cells have which fault."""
+    """A column's cells as numbers, where values are missing, and which cells have which fault."""
 
     block: Block
     gaps: Mask
@@ -163,6 +87,10 @@ class ColumnEncoder:
         """Return the value that these numbers encode; None where it cannot be decoded."""
         return None
 
+    def gap_share(self) -> float:
+        """Return the share of the rows of fitting that had no value."""
+        return float(getattr(self, "missing", 0.0))
+
     def type(self) -> pa.DataType:
         """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
         return pa.string()
@@ -173,7 +101,35 @@ class LeftOut(ColumnEncoder):
     """Leaves out a column that carries no information."""
 
     why: str
+    value: str | None = None  # the one that all rows of fitting had
+    is_empty: bool = False  # no row of fitting had any
     kind = "left out"
+
+    @classmethod
+    def constant(cls, value: float | str) -> "LeftOut":
+        """Leave out a column of one value, which is kept to tell when it changes."""
+        return cls(f"every value is {value!r}" if isinstance(value, str) else f"every value is {value:g}", str(value))
+
+    @classmethod
+    def empty(cls) -> "LeftOut":
+        """Leave out a column without a value."""
+        return cls("every value is missing", is_empty=True)
+
+    def is_watched(self) -> bool:
+        """Say whether new values of the column may differ from what all of fitting were."""
+        return self.is_empty or self.value is not None
+
+    def changes(self, values: pa.ChunkedArray) -> dict[str, Mask]:
+        """Say which values are not what all of fitting were; numbers are compared as such, however they are written."""
+        there = mask_of(values.is_valid().combine_chunks())
+        if self.is_empty:
+            return {FILLED: there}
+        texts = texts_of(values)
+        same = mask_of(pc.equal(texts, self.value).fill_null(False))  # noqa: FBT003
+        number = NumberFormat().read(pa.array([self.value]))[0][0]
+        if not np.isnan(number):
+            same |= NumberFormat().read(texts)[0] == number
+        return {CHANGED: ~same}
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         return Cells(np.empty((len(values), 0)), np.zeros(len(values), dtype=bool), {})
@@ -186,6 +142,13 @@ class LeftOut(ColumnEncoder):
 
     def describe(self) -> str:
         return f"left out: {self.why}"
+
+
+def beyond_all(x: NDArray[Any], ends: Sequence[float]) -> Mask:
+    """Return all cells that hold a number if they all lie on one side of the ends of fitting, else none."""
+    there = ~np.isnan(x)
+    outside = bool(ends) and there.sum() >= ENOUGH_TO_TELL and (np.nanmin(x) > ends[1] or np.nanmax(x) < ends[0])
+    return there if outside else np.zeros(len(x), dtype=bool)
 
 
 def texts_of(values: pa.ChunkedArray) -> pa.Array:
@@ -208,6 +171,7 @@ class Numbers(ColumnEncoder):
     center: float = 0.0
     weight: float = 0.0  # 0: all values were equal, and only gaps count
     far: float = FAR  # where a cell is put that cannot be read: no nearer than any number of fitting
+    ends: list[float] = field(default_factory=list)  # the least and the greatest number of fitting
     kind = "numbers"
     _present: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)  # until they are scaled
 
@@ -217,17 +181,30 @@ class Numbers(ColumnEncoder):
         x, wrong = _floats(name, values, writing)
         present = x[~np.isnan(x)]
         if len(present) == 0:
-            return LeftOut("every value is missing")
+            return LeftOut.empty()
         missing = 1 - (len(present) + int(wrong.sum())) / len(x)
         if (present == present[0]).all() and missing == 0:
-            return LeftOut(f"every value is {present[0]:g}")
+            return LeftOut.constant(float(present[0]))
+        with np.errstate(over="ignore"):
+            if np.isinf(np.ptp(present)):
+                raise TableError(
+                    f"Column {name!r}: numbers of at most 1e307 were wanted, got {np.abs(present).max():g}."
+                )
         if cells := int(wild_cells(present[:, None])[0]):
             warn_caller(about_wild_cells(name, cells))
-        return cls(missing, writing, pa.types.is_time(values.type), center=float(present[0]), _present=present)
+        ends = [float(present.min()), float(present.max())]
+        clock = pa.types.is_time(values.type)
+        return cls(missing, writing, clock, center=float(present[0]), ends=ends, _present=present)
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where one is missing or cannot be read."""
         return _floats(name, values, self.writing)[0]
+
+    def is_whole(self, kind: pa.DataType) -> bool:
+        """Say whether the numbers were written as whole ones, without a unit: as identifiers are."""
+        if self.writing is None:
+            return bool(pa.types.is_integer(kind))
+        return not (self.writing.decimals or self.writing.before or self.writing.after)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         x, wrong = _floats(name, values, self.writing)
@@ -235,6 +212,18 @@ class Numbers(ColumnEncoder):
         gaps = absent & ~wrong
         z = self.scaling().scaled(np.where(absent, self.center, x)[:, None])[:, 0]
         faults = {NO_NUMBER: wrong}
+        writing = self.writing or NumberFormat()
+        if wrong.any():
+            two = np.zeros(len(wrong), dtype=bool)
+            two[wrong] = writing.two_readings(texts_of(values).filter(pa.array(wrong)))
+            faults |= {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
+        if (writing.before or writing.after) and self.center and not absent.all():
+            size = float(np.nanmedian(np.abs(x))) / abs(self.center)
+            jumps = not 1 / JUMP < size < JUMP
+            if jumps and (not is_text(values.type) or writing.without_unit(texts_of(values))):
+                faults[NO_UNIT] = ~absent  # fractions in a column of per cent, say
+        if NO_UNIT not in faults:
+            faults[BEYOND_ALL] = beyond_all(x, self.ends)
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
         return Cells(z[:, None], gaps, faults | {NEW_GAP: gaps})
@@ -312,9 +301,64 @@ def _floats(
     return x, np.zeros(len(x), dtype=bool)
 
 
+@dataclass
+class Vectors(ColumnEncoder):
+    """Encodes lists of equally many numbers, such as embeddings; all are moved and scaled together."""
+
+    center: NDArray[np.float64]
+    factor: float
+    missing: float  # the share of the training rows without a list
+    kind = "vectors"
+
+    @classmethod
+    def fit(cls, name: str, values: pa.ChunkedArray) -> "Vectors | LeftOut":
+        there = mask_of(values.is_valid().combine_chunks())
+        if not there.any():
+            return LeftOut.empty()
+        width = int(pc.list_value_length(values.drop_null())[0].as_py())
+        vectors = _vectors(name, values, width)[there]
+        center = vectors.mean(0)
+        return cls(center, float(np.sqrt(np.square(vectors - center).sum(1).mean())) or 1.0, 1 - float(there.mean()))
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        vectors = _vectors(name, values, len(self.center))
+        gaps = np.isnan(vectors[:, 0])
+        block = (np.where(gaps[:, None], self.center, vectors) - self.center) / self.factor
+        if self.missing:
+            return Cells(np.column_stack([block, gaps - self.missing]), gaps, {})
+        return Cells(block, gaps, {NEW_GAP: gaps})
+
+    def outlying_code(self) -> NDArray[np.float64]:
+        return np.asarray(FAR * np.eye(len(self.names("")))[0])
+
+    def names(self, name: str) -> list[str]:
+        return [f"{name} {k}" for k in range(len(self.center))] + ([f"{name} missing"] if self.missing else [])
+
+    def describe(self) -> str:
+        return f"vector of {len(self.center)} numbers, scaled together"
+
+    def type(self) -> pa.DataType:
+        return pa.list_(pa.float64())
+
+
+def _vectors(name: str, values: pa.ChunkedArray, width: int) -> NDArray[np.float64]:  # (n, width)
+    """Return lists of so many finite numbers as rows, NaN where there is none; raise if one has more or fewer."""
+    lists = values.cast(pa.list_(pa.float64())).combine_chunks()
+    there = mask_of(lists.is_valid())
+    lengths = pc.list_value_length(lists).drop_null().to_numpy()
+    if width == 0 or (lengths != width).any():
+        wrong = int(lengths[lengths != width][0]) if (lengths != width).any() else 0
+        raise TableError(f"Column {name!r}: lists of {width or 'some'} numbers were wanted, got one of {wrong}.")
+    vectors = np.full((len(lists), width), np.nan)
+    vectors[there] = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    if not np.isfinite(vectors[there]).all():
+        raise TableError(f"Column {name!r}: lists of finite numbers were wanted, got a gap or infinity in one.")
+    return vectors
+
+
 RARE = 0.005  # categories below this share of the rows are taken together
 FEW = 0.05  # those taken together are odd themselves where they are no more of the rows than that
-OTHER, MISSING = "(other)", "(missing)"
+OTHER, MISSING = "(other)", "(missing)"  # levels that stand for rare ones and gaps
 
 
 @dataclass
@@ -324,21 +368,29 @@ class Categories(ColumnEncoder):
     levels: list[str]
     shares: list[float]
     rare: list[str]  # those that share a column
+    in_order: bool = False  # the levels are ranges or limits, from the lowest to the highest
+    other: str = OTHER  # the level that stands for the rare ones
     kind = "categories"
     _once: list[str] = field(default_factory=list, repr=False, compare=False)  # levels of one row of fitting alone
 
     @classmethod
-    def fit(cls, name: str, values: pa.ChunkedArray) -> "Categories | LeftOut":
+    def fit(cls, name: str, values: pa.ChunkedArray, order: Sequence[str] = ()) -> "Categories | LeftOut":
+        """Learn the levels and their shares; `order` is that of levels which have one."""
         counts = {v["values"]: v["counts"] for v in texts_of(values).fill_null(MISSING).value_counts().to_pylist()}
         if len(counts) == 1:
             only = next(iter(counts))
-            return LeftOut("every value is missing" if only == MISSING else f"every value is {only!r}")
+            return LeftOut.empty() if only == MISSING else LeftOut.constant(only)
         total, once = sum(counts.values()), [level for level, count in counts.items() if count == 1]
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
+        other = OTHER
+        while other in counts:  # which some write themselves
+            other = f"({other})"
         if len(rare) > 1:
-            counts[OTHER] = sum(counts.pop(level) for level in rare)
-        levels = sorted(counts)
-        return cls(levels, [counts[level] / total for level in levels], rare if OTHER in counts else [], once)
+            counts[other] = sum(counts.pop(level) for level in rare)
+        place = {level: k for k, level in enumerate(order)}
+        levels = sorted(counts, key=lambda level: (place.get(level, len(place)), level))
+        shares = [counts[level] / total for level in levels]
+        return cls(levels, shares, rare if other in counts else [], bool(order), other, once)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         given = texts_of(values)
@@ -363,8 +415,11 @@ class Categories(ColumnEncoder):
         z = np.eye(len(self.levels))[self._rarest()] - np.array(self.shares)
         return np.asarray(FAR * z / np.linalg.norm(z))
 
+    def gap_share(self) -> float:
+        return self.shares[self.levels.index(MISSING)] if MISSING in self.levels else 0.0
+
     def _rarest(self) -> int:
-        return self.levels.index(OTHER) if OTHER in self.levels else int(np.argmin(self.shares))
+        return self.levels.index(self.other) if self.rare else int(np.argmin(self.shares))
 
     def _deviation(self) -> float:
         shares = np.array(self.shares)
@@ -378,7 +433,7 @@ class Categories(ColumnEncoder):
         """
         shares = np.array(self.shares)
         usual = np.linalg.norm(np.eye(len(shares)) - shares, axis=1) / self._deviation()
-        rare = shares < [FEW if level == OTHER else RARE for level in self.levels]
+        rare = shares < [FEW if self.rare and level == self.other else RARE for level in self.levels]
         return np.where(rare, np.maximum(np.sqrt(-2 * np.log(shares)) / usual, 1.0), 1.0)
 
     def typical(self, z: NDArray[np.floating]) -> str:
@@ -388,9 +443,11 @@ class Categories(ColumnEncoder):
         return [f"{name} {level}" for level in self.levels]
 
     def describe(self) -> str:
-        shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if OTHER in self.levels else ""
+        shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if self.rare else ""
         gap = ", missing being one of them" if MISSING in self.levels else ""
-        return f"category, {len(self.levels)} levels{gap}{shared}"
+        own = [level for level in self.levels if level not in (self.other, MISSING)]
+        order = f" from {own[0]!r} to {own[-1]!r}" if self.in_order and own else ""
+        return f"category, {len(self.levels)} levels{order}{gap}{shared}"
 
 
 NGRAMS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}  # of letters, within words
@@ -420,6 +477,7 @@ class Words(ColumnEncoder):
     rarest: float = 0.0  # idf of an n-gram that two texts have; those of fewer texts count as this
     usual_idf: float = 0.0  # the mean idf of the n-grams of the training texts
     deviation: float = 0.0  # of the rarity in fitting; 0: all texts were as rare, and no number says how rare one is
+    marks_gaps: bool = False  # one more number says where there is no text, as some rows of fitting had none
     kind = "words"
     _vectorizer: "CountVectorizer | None" = field(default=None, repr=False, compare=False)
 
@@ -428,7 +486,7 @@ class Words(ColumnEncoder):
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        texts = texts_of(values)
+        texts = cls._texts(values)
         vectorizer = TfidfVectorizer(**NGRAMS)
         weighted = vectorizer.fit_transform(texts.fill_null("").to_pylist()).astype(np.float32)
         vocabulary = vectorizer.get_feature_names_out().tolist()
@@ -438,6 +496,7 @@ class Words(ColumnEncoder):
             components = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary), dtype=np.float32)
         distinct, missing = pc.count_distinct(texts).as_py(), texts.null_count / len(texts)
         words = cls(vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, distinct, missing)
+        words.marks_gaps = missing > 0
         counts = words._counts(texts)
         projected = words._projected(counts, words.idf)
         words.center, words.factor = projected.mean(0), float(np.sqrt(projected.var(0).sum())) or 1.0
@@ -448,12 +507,18 @@ class Words(ColumnEncoder):
             words.deviation = float(((mean_idf - words.usual_idf) * weights).std())
         return words
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+    @staticmethod
+    def _texts(values: pa.ChunkedArray) -> pa.Array:
+        """Return the texts; one of blanks alone is a gap."""
         texts = texts_of(values)
+        return pc.if_else(pc.equal(pc.utf8_trim_whitespace(texts), ""), pa.scalar(None, pa.string()), texts)
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        texts = self._texts(values)
         return self._encoded(texts, self._counts(texts), self.idf)
 
     def encode_as_new(self, name: str, values: pa.ChunkedArray) -> Cells:
-        texts = texts_of(values)
+        texts = self._texts(values)
         n, counts = len(texts), self._counts(texts)
         texts_with = np.maximum(np.rint((1 + n) / np.exp(self.idf - 1)) - 1, 1)  # the inverse of scikit-learn's idf
         counts.data[texts_with[counts.indices] == 1] = 0  # no other text has the n-gram: to a new one it is unknown
@@ -461,10 +526,12 @@ class Words(ColumnEncoder):
 
     def _encoded(self, texts: pa.Array, counts: "csr_matrix", idf: Column) -> Cells:
         projected, gaps = self._projected(counts, idf), mask_of(pc.is_null(texts))
-        faults = {NEW_VALUE: (projected == 0).all(1) & ~gaps & mask_of(pc.not_equal(texts.fill_null(""), ""))}
+        faults = {NEW_VALUE: (projected == 0).all(1) & ~gaps}
         if self.missing == 0:
             faults[NEW_GAP] = gaps
         block = (projected - self.center) / self.factor
+        if self.marks_gaps:
+            block = np.column_stack([block, gaps - self.missing])
         if self.deviation:
             mean_idf, weights = self._mean_idf(texts, counts, idf)
             block = np.column_stack([block, (mean_idf - self.usual_idf) * weights / self.deviation])
@@ -502,6 +569,7 @@ class Words(ColumnEncoder):
 
     def names(self, name: str) -> list[str]:
         components = [f"{name} {k}" for k in range(len(self.components))]
+        components += [f"{name} missing"] if self.marks_gaps else []
         return [*components, f"{name} rarity"] if self.deviation else components
 
     def describe(self) -> str:

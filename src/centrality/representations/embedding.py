@@ -15,6 +15,7 @@ from centrality._internal.checks import InputError, optional
 from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
 from centrality.representations.base import ItemsLike, Representation, State, chosen_column
+from centrality.representations.columns import FAR
 
 if TYPE_CHECKING:
     import torch
@@ -94,6 +95,9 @@ class Embedding(Representation):
 
     With `normalize`, vectors get unit length first: their direction carries the meaning. Then all are
     moved and scaled together, by the mean and spread of the training items: distances and angles keep their meaning.
+
+    An item that shows or says nothing has the encoder's vector of length zero, which has no direction: in the middle of
+    all others it would be the most typical one. It is put far off instead.
     """
 
     scaled = True
@@ -118,8 +122,9 @@ class Embedding(Representation):
             self._fit_encoder(items)
             vectors = self._with_unit_length(self._encode(items))
             readable = vectors[~np.isnan(vectors).all(1)].astype(np.float64)
-            self._center = readable.mean(0)
-            self._scale = float(np.sqrt(np.square(readable - self._center).mean())) or 1.0
+            with_content = readable[readable.any(axis=1)] if readable.any() else readable
+            self._center = with_content.mean(0)
+            self._scale = float(np.sqrt(np.square(with_content - self._center).mean())) or 1.0
         return self._scaled(vectors)
 
     def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, d)
@@ -139,7 +144,7 @@ class Embedding(Representation):
         """Fit the encoder to the training items, if it is one that learns; a pretrained one does not."""
 
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:  # (n, d)
-        """Return the encoder's vectors, unscaled; NaN for an item that could not be read."""
+        """Return the encoder's vectors, unscaled; NaN for an item that could not be read, zeros for one of nothing."""
         raise NotImplementedError
 
     def _name(self) -> str:
@@ -154,8 +159,12 @@ class Embedding(Representation):
         return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
 
     def _scaled(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Move and scale the vectors as those of the training items were."""
-        return np.asarray((vectors - self._center) / self._scale, dtype=np.float32)
+        """Move and scale the vectors as those of the training items were; put those of nothing far off."""
+        scaled = (vectors - self._center) / self._scale
+        length = float(np.linalg.norm(self._center))
+        away = -self._center / length if length else np.eye(1, vectors.shape[1])[0]
+        scaled[~vectors.any(axis=1)] = FAR * np.sqrt(vectors.shape[1]) * away  # the root: the usual length
+        return np.asarray(scaled, dtype=np.float32)
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]

@@ -15,8 +15,8 @@ from centrality._internal.checks import InputError, optional, whole_number
 from centrality._internal.files import write_atomically
 from centrality._internal.model_file import Arrays
 from centrality.representations.base import Options, State
-from centrality.representations.columns import GradientEncoder
 from centrality.representations.embedding import Embedding, fingerprint, not_on_disk, pretrained
+from centrality.representations.plain_encoders import GradientEncoder
 from centrality.tables.columns import DataNote, TableError, first_few
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SkippedImages:
             if self.corrupt == "refuse":
                 raise TableError(
                     f"{name} cannot be read as an image: {error}. Remove it, or leave such images out: "
-                    "Images(corrupt='skip') (in a terminal: --corrupt skip)"
+                    "corrupt='skip' (in a terminal: --corrupt skip)"
                 ) from None
             self.names.append(name)
 
@@ -109,6 +109,8 @@ def decode(content: bytes | NDArray[np.uint8]) -> "Image":
         picture: Image = image.open(io.BytesIO(content)) if isinstance(content, bytes) else image.fromarray(content)
     except image.UnidentifiedImageError:  # whose message names an object of ours, not the file
         raise InputError("it is no PNG, JPEG or other kind of image that PIL knows") from None
+    except image.DecompressionBombError as error:  # which is neither an OSError nor a ValueError
+        raise InputError(str(error).rstrip(".")) from None
     return picture.convert("RGB")
 
 
@@ -201,6 +203,7 @@ def _vectors(output: Any) -> "torch.Tensor":  # (n, d)
 
 
 CORRUPT = ("refuse", "skip")
+VISIBLE = 3  # of 255: a picture whose colours differ by less shows nothing, whatever an encoder makes of it
 GRADIENTS = "gradients"  # needs no pretrained weights
 
 
@@ -308,7 +311,9 @@ class Images(Embedding):
                     pictures.append(decode(content))
                     keys[i] = key
         if pictures:
-            for (i, key), vector in zip(keys.items(), self._encoder(pictures), strict=True):
+            for (i, key), picture, vector in zip(keys.items(), pictures, self._encoder(pictures), strict=True):
+                low, high = np.array(picture.getextrema()).reshape(-1, 2).T  # of each colour
+                vector = np.zeros_like(vector) if (high - low < VISIBLE).all() else vector
                 vectors[i] = vector
                 cache.put(key, vector)
         return vectors

@@ -203,12 +203,14 @@ class Series(Representation):
 
     def _channel_features(self, values: Item, i: int) -> NDArray[np.float64]:
         """Return the features of one channel of series i, with gaps interpolated; raise if gaps are too many."""
+        kind = "Window" if self.window is not None else "Series"
+        if infinite := int(np.isinf(values).sum()):
+            raise TableError(f"{kind} {i} has {infinite} infinite values: finite numbers were wanted, NaN for gaps.")
         known = np.flatnonzero(np.isfinite(values))  # the moments that have a value
         span = known[-1] - known[0] + 1 if len(known) else 0
         if len(known) < SHORTEST or len(known) < (1 - MOST_GAPS) * span:
-            kind = "window" if self.window is not None else "series"
             raise TableError(
-                f"{kind.capitalize()} {i} has {len(known)} values in {span} moments: at least {SHORTEST} were wanted, "
+                f"{kind} {i} has {len(known)} values in {span} moments: at least {SHORTEST} were wanted, "
                 f"and no more than {MOST_GAPS:.0%} gaps."
             )
         moments = np.arange(known[0], known[-1] + 1)

@@ -1,5 +1,6 @@
 """Turn the columns of a table into numbers."""
 
+import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -16,24 +17,39 @@ from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, Representation, State, as_arrow
-from centrality.representations.columns import Categories, Cells, ColumnEncoder, LeftOut, Numbers, Words, scale_together
+from centrality.representations.columns import (
+    Categories,
+    Cells,
+    ColumnEncoder,
+    LeftOut,
+    Numbers,
+    Vectors,
+    Words,
+    scale_together,
+)
 from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
 from centrality.tables.columns import (
+    MORE_GAPS,
     MOST,
     NEW_GAP,
+    READ_SO,
     CellIssues,
     DataNote,
     TableError,
     checked_share,
+    is_list,
     is_number,
     is_text,
     require,
 )
-from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, usual_decimal_mark
+from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, ordered_levels, usual_decimal_mark
 
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
-DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the least and the largest
+MOST_GAPS, TIMES_MORE = 0.5, 3.0  # a share of gaps above this, and so many times that of fitting, is said
+CHANCE = 3.0  # deviations by which fewer numbers than expected come again, in an identifier
+YEARS = 1700, 2200
+LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
 ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
 HARDLY_REPEATED = 0.9  # the share of an identifier's cells that differ from all others
 LOOKED_AT = 10_000  # rows whose order is compared
@@ -54,7 +70,8 @@ def names_rows(column: pa.ChunkedArray) -> bool:
     if len(different) < HARDLY_REPEATED * len(column):
         return False
     if not is_text(kind):
-        return _may_identify(different.to_numpy().astype(np.float64))
+        numbers = different.to_numpy().astype(np.float64)
+        return is_unique_by_design(numbers) or _may_identify(numbers)
     texts = different.cast(pa.string())
     says_more = learn_format(texts)[0] is not None or learn_writing(texts)[0] is not None  # they are dates or amounts
     return not (says_more or pc.any(pc.match_substring(texts, " ")).as_py())
@@ -69,32 +86,50 @@ def too_long_to_measure(values: pa.ChunkedArray) -> bool:
     return not NANOSECONDS[0] <= least <= largest < NANOSECONDS[1]
 
 
-def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:
-    """Return the columns of numbers that may be identifiers: they number the rows, or correlate with no other column.
+def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> dict[str, bool]:
+    """Return the columns of numbers that may be identifiers, and of each whether it surely is one.
 
-    `read(name, step)` returns every step-th number of a column; memory holds one whole column, and few rows of all.
+    It is one if fewer numbers come again than chance would let: of so many whole numbers in such a range. It may be one
+    if all are different and equally long, and correlate with no other column. `read(name, step)` returns every step-th
+    number of a column; memory holds one whole column, and few rows of all.
     """
-    columns = ((name, read(name, 1)) for name in names)
-    likely = {name: bool(np.ptp(x) == len(x) - 1) for name, x in columns if _may_identify(x)}  # whether they count
+    found, likely = {}, []
+    for name in names:
+        x = read(name, 1)
+        if is_unique_by_design(x):
+            found[name] = True
+        elif _may_identify(x):
+            likely.append(name)
     if not likely:
-        return []
+        return found
     step = -(-rows // LOOKED_AT)
     ranks = {name: _ranks(read(name, step)) for name in names}
-    return [
-        name
-        for name, counts in likely.items()
-        if counts or all(abs(ranks[name] @ ranks[other]) < ORDER for other in names if other != name)
-    ]
+    alone = [n for n in likely if all(abs(ranks[n] @ ranks[other]) < ORDER for other in names if other != n)]
+    return found | dict.fromkeys(alone, False)
+
+
+def is_unique_by_design(x: NDArray[np.float64]) -> bool:
+    """Say whether whole numbers come again far less often than if they were drawn: they number the rows.
+
+    Years are none, though each may come once.
+    """
+    n = len(x)
+    if n < FEW_ROWS or not (x[:LOOKED_AT] == np.floor(x[:LOOKED_AT])).all() or not (x == np.floor(x)).all():
+        return False  # also for NaN
+    again = n - len(np.unique(x))
+    if again > (1 - NEARLY_ALL) * n or (x.min() >= YEARS[0] and x.max() <= YEARS[1]):
+        return False
+    expected = n * (n - 1) / 2 / (np.ptp(x) + 1)  # pairs of equal numbers
+    return bool(again + CHANCE * np.sqrt(expected) < expected)
 
 
 def _may_identify(x: NDArray[np.float64]) -> bool:
-    """Say whether the numbers are whole, all different, and lie densely or have all the same length."""
+    """Say whether the numbers are whole, all different, and have all the same length."""
     for some in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
         if len(x) < FEW_ROWS or not (some == np.floor(some)).all() or len(np.unique(some)) < len(some):
             return False  # also for NaN
     least, largest = np.abs(x).min(), np.abs(x).max()
-    equally_long = least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest))
-    return bool(equally_long or np.ptp(x) < DENSE * len(x))
+    return bool(least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest)))
 
 
 def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,13 +142,43 @@ def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(centred / (np.linalg.norm(centred) or 1.0))
 
 
+MOST_SPELLINGS = 20_000  # different texts that are compared
+OFTEN = 0.005  # the share of the rows from which on another spelling is a doubt; a rarer one is an odd row
+YES = frozenset({"yes", "y", "true", "t", "1", "on", "ok", "ja", "j", "wahr", "oui", "si", "sí", "sim"})
+NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "falsch", "non", "nao", "não"})
+
+
+def about_spellings(texts: pa.ChunkedArray) -> str:
+    """Return a doubt about values of a column that differ only in how they are written; "" if there are none.
+
+    >>> about_spellings(pa.chunked_array([["Oslo", "Rome", "oslo "]]))
+    "'Oslo' and 'oslo ' are read as different values: write them alike if they are one"
+    """
+    counted = sorted(texts.drop_null().value_counts().to_pylist(), key=lambda text: -text["counts"])
+    plain = [" ".join(unicodedata.normalize("NFKC", text["values"]).casefold().split()) for text in counted]
+    if set(plain) <= YES | NO and len(set(plain)) > 2:
+        plain = ["yes" if text in YES else "no" for text in plain]
+    alike: dict[str, list[str]] = {}
+    for text, spelling in zip(plain, counted, strict=True):
+        if text not in alike or spelling["counts"] >= OFTEN * len(texts):
+            alike.setdefault(text, []).append(spelling["values"])
+    several = [spellings for spellings in alike.values() if len(spellings) > 1]
+    if not several:
+        return ""
+    first, second, *_ = several[0]
+    if unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second):
+        return f"{first!r} is written in two forms of Unicode, which are read as different values: write it in one"
+    return f"{first!r} and {second!r} are read as different values: write them alike if they are one"
+
+
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
+LOST = "if it is no identifier, what it says is lost"
 NEARLY_ALL = 0.95  # share of different values in a column of identifiers, of which rows entered twice repeat some
 MARKED_DIGITS = r"^[^\p{L}]*[0-9][^\p{L}]*[^\p{L}0-9][^\p{L}]*$"  # digits and marks, no letter: 73:20, 5'11", 12 ± 3
 LIKE_NUMBERS = (
     "nearly all cells are digits and marks, yet read as text: if they are amounts, write them as plain numbers"
 )
-ENCODERS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words)}
+ENCODERS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words, Vectors)}
 
 
 class Table(Representation):
@@ -121,9 +186,9 @@ class Table(Representation):
 
     Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are scaled by median and spread;
     dates become calendar features; text of few different values is a category, text of many becomes components
-    of its character n-grams, and how rare these are. Missing values are kept as information: marked beside
-    numbers and dates, a category of their own among categories. No row is dropped. `describe` says how each column was
-    read, `doubts` where that may not be what was meant.
+    of its character n-grams, and how rare these are; lists of equally many numbers are vectors. Missing values are kept
+    as information: marked beside the others, a category of their own among categories. No row is dropped. `describe`
+    says how each column was read, `doubts` where that may not be what was meant.
 
     A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an
     unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a
@@ -169,8 +234,8 @@ class Table(Representation):
             texts = [column.cast(pa.string()) for column in table.itercolumns() if is_text(column.type)]
             mark = usual_decimal_mark(texts)
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
+            self._leave_out_identifiers(table)
             scale_together([encoder for encoder in self._encoders.values() if isinstance(encoder, Numbers)])
-            self._doubt_identifiers(table)
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
             self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
@@ -190,10 +255,29 @@ class Table(Representation):
     def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], CellIssues]:
         check_is_fitted(self)
         table = as_arrow(X)
+        if table.num_rows == 0:
+            raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         vectors, counts = self._joined(encoded, self._most_gaps)
+        for name, cells in encoded.items():
+            share, of_fitting = float(cells.gaps.mean()), self._encoders[name].gap_share()
+            if 0 < of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
+                counts[name] = counts.get(name, {}) | {MORE_GAPS: int(cells.gaps.sum())}
+        for name, constant in self._watched().items():
+            if name in table.schema.names:
+                changes = {fault: int(where.sum()) for fault, where in constant.changes(table[name]).items()}
+                counts |= {name: changes} if any(changes.values()) else {}
         return vectors, CellIssues(table.num_rows, counts)
+
+    def watched(self) -> list[str]:
+        return list(self._watched())
+
+    def _watched(self) -> dict[str, LeftOut]:
+        """Return what is known of the columns that were constant or empty in fitting."""
+        check_is_fitted(self)
+        left_out = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut)}
+        return {name: encoder for name, encoder in left_out.items() if encoder.is_watched()}
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
         table = as_arrow(X)
@@ -212,7 +296,8 @@ class Table(Representation):
         counts: dict[str, dict[str, int]] = {}
         for name, cells in encoded.items():
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
-            cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].outlying_code()
+            far_off = [where for fault, where in faults.items() if fault not in READ_SO]
+            cells.block[np.logical_or.reduce(far_off)] = self._encoders[name].outlying_code()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
         return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
@@ -274,12 +359,23 @@ class Table(Representation):
         check_is_fitted(self)
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
+    def constants(self) -> dict[str, str]:
+        return {name: encoder.why.removeprefix("every value is ") for name, encoder in self._watched().items()}
+
+    def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
+        table = as_arrow(X)
+        changes = {
+            name: each.changes(table[name]) for name, each in self._watched().items() if name in table.schema.names
+        }
+        return {name: np.logical_or.reduce(list(faults.values())) for name, faults in changes.items()}
+
     def doubts(self) -> dict[str, str]:
         check_is_fitted(self)
         return dict(self._doubts)
 
     def types(self) -> dict[str, pa.DataType]:
-        return {name: encoder.type() for name, encoder in self._encoders.items() if encoder.kind != "left out"}
+        names = {*self._columns_read(), *self.watched()}
+        return {name: encoder.type() for name, encoder in self._encoders.items() if name in names}
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
@@ -308,16 +404,23 @@ class Table(Representation):
         """Return the names of the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
-    def _doubt_identifiers(self, table: pa.Table) -> None:
-        """Note a doubt about columns of numbers that may be identifiers; they are used all the same."""
+    def _leave_out_identifiers(self, table: pa.Table) -> None:
+        """Leave out whole numbers that surely name the rows, if anything else is left; doubt those that may."""
         of_numbers = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, Numbers)}
 
         def read(name: str, step: int) -> NDArray[np.float64]:
             values = table[name] if step == 1 else table[name].take(pa.array(np.arange(0, table.num_rows, step)))
             return of_numbers[name].numbers(name, values)
 
-        for name in identifiers(list(of_numbers), table.num_rows, read):
-            self._doubts.setdefault(name, IDENTIFIER)
+        found = identifiers(list(of_numbers), table.num_rows, read)
+        sure = [name for name, is_one in found.items() if is_one and of_numbers[name].is_whole(table[name].type)]
+        others = [name for name, encoder in self._encoders.items() if encoder.kind != "left out" and name not in sure]
+        for name in found:
+            if name in sure and others:
+                self._encoders[name] = LeftOut("it looks like an identifier: whole numbers, which hardly come again")
+                self._doubts.setdefault(name, LOST)
+            else:
+                self._doubts.setdefault(name, IDENTIFIER)
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
@@ -325,8 +428,10 @@ class Table(Representation):
         chosen_as_category = pa.types.is_dictionary(kind)
         if chosen_as_category:
             values, kind = values.cast(kind.value_type), kind.value_type
+            if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+                return self._choose_code(name, values.cast(pa.string()))
         if pa.types.is_null(kind):
-            return LeftOut("every value is missing")
+            return LeftOut.empty()
         if pa.types.is_integer(kind) and are_days(values):
             return Dates.fit(name, values, WITHOUT_MARKS)
         if pa.types.is_integer(kind) and too_long_to_measure(values):  # as text: every digit counts
@@ -334,16 +439,21 @@ class Table(Representation):
         if is_number(kind) or pa.types.is_decimal(kind) or pa.types.is_time(kind):
             return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            return Dates.fit(name, values, None)
+            dates = Dates.fit(name, values, None)
+            if isinstance(dates, Dates) and dates.means[0] > LATEST_YEAR:
+                year = f"its dates are about the year {dates.means[0]:.0f}"
+                self._doubts[name] = f"{year}: were milliseconds stored as seconds?"
+            return dates
         if is_text(kind):
             texts = values.cast(pa.string())
             few = pc.count_distinct(texts).as_py() <= self.cardinality
             if chosen_as_category and few:
                 return Categories.fit(name, texts)
             return self._choose_for(name, texts, decimal_mark)
-        vectors = " or save these vectors alone as a .npy file," if pa.types.is_list(kind) else ""
-        wanted = "numbers, dates, categories or text were wanted"
-        raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out,{vectors}".rstrip(",") + ".")
+        if is_list(kind) and is_number(kind.value_type):
+            return Vectors.fit(name, values)
+        wanted = "numbers, dates, categories, text or lists of numbers were wanted"
+        raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out.")
 
     def _choose_for(self, name: str, texts: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""
@@ -355,6 +465,12 @@ class Table(Representation):
                 warn_caller(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return Dates.fit(name, texts, format)
         writing, doubt = learn_writing(texts, decimal_mark)
+        if different <= self.cardinality and (order := ordered_levels(texts)):
+            if writing is not None and different > 1:
+                self._doubts[name] = (
+                    f"{' and '.join(map(repr, order[:2]))} are read as categories of an order, not as numbers"
+                )
+            return Categories.fit(name, texts, order)
         if doubt:
             self._doubts[name] = doubt
         if writing is not None and different > 1:
@@ -369,11 +485,13 @@ class Table(Representation):
     def _choose_code(self, name: str, texts: pa.ChunkedArray) -> ColumnEncoder:
         """Return a fitted encoder for codes or words: categories if they are few, nothing if they name the rows."""
         different = pc.count_distinct(texts).as_py()
+        if different <= MOST_SPELLINGS and (doubt := about_spellings(texts)):
+            self._doubts.setdefault(name, doubt)
         if different <= self.cardinality:
             return Categories.fit(name, texts)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and len(texts) >= FEW_ROWS and different >= NEARLY_ALL * len(texts):
-            self._doubts.setdefault(name, "if it is no identifier, what it says is lost")
+            self._doubts.setdefault(name, LOST)
             rows = "every row" if different == len(texts) else "nearly every row"
             return LeftOut(f"it looks like an identifier: one word, different in {rows}")
         return Words.fit(name, texts)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from centrality._internal.checks import InputError, InputTypeError, optional, whole_number
 from centrality._internal.model_file import Arrays
 from centrality.representations.base import State
-from centrality.representations.columns import NgramEncoder
 from centrality.representations.embedding import Embedding, fingerprint, pretrained
+from centrality.representations.plain_encoders import NgramEncoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -116,6 +116,7 @@ class Text(Embedding):
             result[chosen] = part
         if result is None:
             raise InputError("Texts were wanted, got none.")
+        result[[not text.strip() for text in texts]] = 0.0  # an encoder makes something of nothing
         return result
 
     def describe(self) -> dict[str, str]:
@@ -182,4 +183,8 @@ def _checked(i: int, item: object) -> str:
         return ""
     if not isinstance(item, str):
         raise InputTypeError(f"Texts were wanted, but item {i} is of type {type(item).__name__}.")
+    try:
+        item.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"Text {i} holds half a character (a lone surrogate), which is no text.") from None
     return item

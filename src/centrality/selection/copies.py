@@ -4,30 +4,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from centrality._internal.checks import InputError, generator
+from centrality._internal.checks import InputError, InputTypeError, generator
 from centrality._internal.input import ModelRows
 from centrality._internal.text import LETTERS, number, shortened
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
+from centrality.representations._date_texts import learn_format
 from centrality.representations.base import as_arrow, is_frame
-from centrality.representations.images import content_of, decode
-from centrality.representations.table import names_rows
+from centrality.representations.dates import read_dates, zone_of
+from centrality.representations.images import CORRUPT, SkippedImages, content_of, decode
+from centrality.representations.table import BEYOND_DOUBLES, names_rows
+from centrality.selection.coincidence import expected_by_chance
 from centrality.selection.duplicates import FAR_BELOW, FEWEST, CellHashes, groups_alike, near_copies
 from centrality.selection.rank import are_finite_numbers
-from centrality.tables.columns import TableError, numbers
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
+from centrality.tables.binary import IMAGE_SUFFIXES
+from centrality.tables.columns import TableError, first_few, is_text, numbers
 
 TEXT_WIDTH = 1024  # numbers that stand for a text
 PIXELS = 16  # the side of the small picture that stands for an image
@@ -40,17 +40,51 @@ def likeness_by_model(model: CentralityModel, X: ModelRows) -> Floats:
     return model.fitted_.scaling.apply(reader_of(model).vectors(X))
 
 
-def of_table(table: pa.Table) -> Floats:
-    """Return the rows of a table in comparable units: finite numbers by standard deviations, else as `Table` reads.
+def vectors_of_table(table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the rows of a table in comparable units, and the column that each of their features belongs to.
 
-    Robust units would be wrong: in a column that is 0 except in a few rows, the noise of copies would set the unit.
+    Finite numbers are measured by standard deviations. Robust units would be wrong: in a column that is 0 except in a
+    few rows, the noise of copies would set the unit. Other tables are read by `Table`, but a date is one number: parts
+    of a calendar would put a shared day nearer to each other than two days that follow one another.
     """
+    for place, name in enumerate(table.column_names):
+        table = table.set_column(place, name, _moments_as_numbers(table[name]))
     if not are_finite_numbers(table):
-        return np.asarray(Table(unreadable=1.0).fit_transform(table), dtype=np.float32)
+        reader = Table(unreadable=1.0)
+        try:
+            vectors = np.asarray(reader.fit_transform(table), dtype=np.float32)
+        except TableError:  # only identifiers are left, in which no two rows are near
+            return np.zeros((table.num_rows, 0), dtype=np.float32), np.zeros(0, dtype=np.intp)
+        names, owner = reader.origins()
+        return vectors, np.array([table.column_names.index(name) for name in names])[owner]
+    for place, name in enumerate(table.column_names):
+        table = table.set_column(place, name, _from_least(table[name]))
     matrix = numbers(table).astype(np.float64)
     scaled = Scaling.fit(matrix, "standard").scaled(matrix)
     scaled -= np.median(scaled, axis=0)  # float32 is the finest there, and most rows are
-    return scaled.astype(np.float32)
+    return scaled.astype(np.float32), np.arange(table.num_columns)
+
+
+def _from_least(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return large whole numbers less the least of them: doubles would round those above 2**53."""
+    if not pa.types.is_integer(column.type):
+        return column
+    values = column.to_numpy()
+    if max(abs(int(values.min())), abs(int(values.max()))) < BEYOND_DOUBLES:
+        return column
+    return pa.chunked_array([(values - values.min()).view(np.uint64)])  # modulo 2**64 the difference is right
+
+
+def _moments_as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of dates, also of those written as text, as seconds since 1970; any other as it is."""
+    format = learn_format(column.cast(pa.string()))[0] if is_text(column.type) else None
+    if format is None and not pa.types.is_temporal(column.type):
+        return column
+    if pa.types.is_time(column.type) or pa.types.is_duration(column.type):
+        return column
+    moments, _ = read_dates(column, format, zone_of(column, format))
+    seconds = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
+    return pa.chunked_array([pa.array(seconds, from_pandas=True)])
 
 
 def of_texts(texts: Sequence[str | None]) -> Floats:
@@ -63,24 +97,20 @@ def of_texts(texts: Sequence[str | None]) -> Floats:
     return np.asarray(letters.transform(plain).toarray(), dtype=np.float32)
 
 
-def of_images(images: Sequence[Any], *, progress: bool = False) -> Floats:
-    """Return images as small pictures, which hardly change when an image is encoded or resized anew."""
-    return np.stack([_small(_decoded(image)) for image in tqdm(images, disable=not progress, leave=False)])
+def of_images(images: Sequence[Any], skipped: SkippedImages | None = None, *, progress: bool = False) -> Floats:
+    """Return images as small pictures, which hardly change when an image is encoded or resized anew.
 
-
-def _decoded(image: object) -> "Image":
-    try:
-        return decode(content_of(image)[1])
-    except (OSError, ValueError, SyntaxError) as error:  # PIL raises each of these on damaged files
-        name = str(image) if isinstance(image, str | Path) else "An image"
-        raise InputError(f"{name} cannot be read as an image: {error}. Leave it out, or mend it.") from None
-
-
-def _small(picture: "Image") -> Floats:
+    One that cannot be read is all NaN.
+    """
     from PIL.Image import Resampling
 
-    small = picture.resize((PIXELS, PIXELS), Resampling.BOX)
-    return np.asarray(small, dtype=np.float32).ravel() / np.float32(255)
+    skipped = SkippedImages("refuse") if skipped is None else skipped
+    small = np.full((len(images), 3 * PIXELS**2), np.nan, dtype=np.float32)
+    for place, image in enumerate(tqdm(images, disable=not progress, leave=False)):
+        with skipped.caught(image, place):
+            picture = decode(content_of(image)[1]).resize((PIXELS, PIXELS), Resampling.BOX)
+            small[place] = np.asarray(picture, dtype=np.float32).ravel() / np.float32(255)
+    return small
 
 
 SHOWN = 4  # differing columns, and values of each, that are shown
@@ -91,7 +121,7 @@ WORDS = {"exact": "exact copies", "one column": "the same but for one column", "
 
 @dataclass(frozen=True)
 class CopyGroup:
-    """Hold rows that are copies of each other, and the cells in which they differ.
+    """Rows that are copies of each other, and the cells in which they differ; images also by their names.
 
     >>> print(CopyGroup("one column", (3, 7), {"price": [100, 101]}))
     one column  rows 3, 7: price 100 | 101
@@ -100,14 +130,16 @@ class CopyGroup:
     kind: str  # "exact", "one column" or "near"
     rows: tuple[int, ...]
     differs: dict[str, list[object]] = field(default_factory=dict)  # by column, one value for each row
+    names: tuple[str, ...] = ()  # the files, where rows are images with names
 
     def __str__(self) -> str:
-        return f"{self.kind}  rows {self.numbers()}" + (f": {self.differences()}" if self.differs else "")
+        rows = self.numbers() if self.names else f"rows {self.numbers()}"
+        return f"{self.kind}  {rows}" + (f": {self.differences()}" if self.differs else "")
 
     def numbers(self) -> str:
-        """Write the numbers of the rows in one line; of many, the first few."""
-        more = "" if len(self.rows) <= 2 * SHOWN else ", ..."
-        return ", ".join(f"{row:,}" for row in self.rows[: 2 * SHOWN]) + more
+        """Write the numbers of the rows, or the names of the images, in one line; of many, the first few."""
+        rows = self.names or [f"{row:,}" for row in self.rows]
+        return ", ".join(rows[: 2 * SHOWN]) + ("" if len(rows) <= 2 * SHOWN else ", ...")
 
     def differences(self) -> str:
         """Write the differing cells in one line; of many, the first few."""
@@ -120,7 +152,7 @@ class CopyGroup:
 
 @dataclass(frozen=True)
 class Copies:
-    """Hold the groups of copies among so many rows: exact ones, then those that differ in one column, then near ones.
+    """The groups of copies among so many rows: exact ones, then those that differ in one column, then near ones.
 
     Print it, or take the groups one by one. A row may be in a group of each kind.
     """
@@ -128,6 +160,7 @@ class Copies:
     rows: int
     groups: list[CopyGroup]
     identifiers: list[str] = field(default_factory=list)  # columns that seem to name the rows, and were compared too
+    skipped: list[str] = field(default_factory=list)  # images that could not be read
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -153,30 +186,32 @@ class Copies:
     def summary(self) -> str:
         """Say in one line how many groups of which kind there are."""
         counts = {kind: [group for group in self.groups if group.kind == kind] for kind in WORDS}
-        said = [
+        parts = [
             f"{sum(len(group.rows) for group in groups):,} rows in {_counted(len(groups), 'group')} are {WORDS[kind]}"
             for kind, groups in counts.items()
             if groups
         ]
-        return f"{_counted(self.rows, 'row')}: {'; '.join(said) or 'no copies'}.{self._advice()}"
-
-    def _advice(self) -> str:
-        if not self.identifiers:
-            return ""
-        return f" {', '.join(self.identifiers)} {SEEM[len(self.identifiers) > 1]} the rows: leave out what does."
+        text = f"{_counted(self.rows, 'row')}: {'; '.join(parts) or 'no copies'}."
+        if self.identifiers:
+            text += f" {', '.join(self.identifiers)} {SEEM[len(self.identifiers) > 1]} the rows: leave out what does."
+        if self.skipped:
+            text += f" {_counted(len(self.skipped), 'image')} could not be read: {first_few(self.skipped)}."
+        return text
 
 
 def copies(
     X: ModelRows,
     *,
     model: CentralityModel | None = None,
+    corrupt: str = "refuse",
     random_state: int | None = 0,
     progress: bool = False,
 ) -> Copies:
     """Find exact copies, rows that differ in one column only, and near copies; no threshold is needed.
 
     Near copies lie so much closer to each other than to their other neighbours that chance hardly does it: on average
-    at most 1% of the pairs called so are chance.
+    at most 1% of the pairs called so are chance. In a table, cells that many rows share (a date, a category, a count)
+    make no two rows near: what counts is how near those that share them lie in the rest.
 
     Parameters
     ----------
@@ -184,6 +219,7 @@ def copies(
         images: paths, PIL images, pixels or the bytes of files.
     model : a fitted model says how alike rows are; None compares tables column by column, texts by their letters,
         images by their look when small.
+    corrupt : what to do with an image that cannot be read: "refuse" raises and names it, "skip" compares the others.
     random_state : a seed, by which very many rows are divided into cells that are compared apart.
 
     Examples
@@ -196,86 +232,129 @@ def copies(
     >>> [(group.kind, group.rows) for group in copies(X)]
     [('exact', (3, 7)), ('one column', (6, 11)), ('near', (5, 9))]
     """
-    compared = _comparable(X, model, progress=progress)
-    table, hashes = compared.table, CellHashes(compared.table)
+    rows = _comparable(X, model, SkippedImages(corrupt), progress=progress)
+    hashes = CellHashes(rows.table)
     first = hashes.exact()
     distinct = np.flatnonzero(first == np.arange(len(first)))
-    groups = [CopyGroup("exact", tuple(rows.tolist())) for rows in groups_alike(first)]
+    groups = [_group("exact", equal, rows, []) for equal in groups_alike(first)]
     one_column: set[tuple[int, ...]] = set()
-    for column, found in hashes.but_one(distinct):
-        for rows in found:
-            one_column.add(tuple(rows.tolist()))
-            groups.append(_with_differences("one column", rows, table, [column]))
-    for rows in _near(compared, distinct, random_state, progress=progress):
-        if tuple(rows.tolist()) not in one_column:
-            groups.append(_with_differences("near", rows, table, range(table.num_columns)))
-    return Copies(table.num_rows, groups, _identifiers(table))
+    for column, groups_of_column in hashes.but_one(distinct):
+        for alike in groups_of_column:
+            one_column.add(tuple(alike.tolist()))
+            groups.append(_group("one column", alike, rows, [column]))
+    for near in _near(rows, hashes, distinct, random_state, progress=progress):
+        if tuple(near.tolist()) not in one_column:
+            groups.append(_group("near", near, rows, range(rows.table.num_columns)))
+    names = rows.table.column_names
+    identifiers = [name for name in names if names_rows(rows.table[name])] if len(names) > 1 else []
+    return Copies(rows.table.num_rows, groups, identifiers, sorted(set(rows.skipped.names)))
+
+
+Vectors = Callable[[NDArray[np.intp]], tuple[Floats, NDArray[np.intp] | None]]
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """Hold rows as a table whose cells can be compared, and a function from row numbers to the rows' vectors."""
+    """Rows as a table whose cells can be compared, and a function from row numbers to the rows' vectors.
+
+    Beside the vectors, that function returns the column of the table that each of their features belongs to, or None
+    where they say nothing of columns. Without a vector (NaN), a row is compared cell by cell only.
+    """
 
     table: pa.Table
-    vectors: Callable[[NDArray[np.intp]], NDArray[np.float32]]
+    vectors: Vectors
+    skipped: SkippedImages
     far_below: float = FAR_BELOW
+    images: Sequence[Any] = ()
 
 
 def _near(
-    compared: _Compared, rows: NDArray[np.intp], random_state: int | None, *, progress: bool
+    compared: _Compared, hashes: CellHashes, rows: NDArray[np.intp], random_state: int | None, *, progress: bool
 ) -> list[NDArray[np.intp]]:
     """Return the groups of near copies among these rows."""
     if len(rows) < FEWEST:
         return []
-    try:
-        rng, vectors = generator(random_state), compared.vectors(rows)
-    except TableError:  # only identifiers are left, which are never near copies
-        return []
-    return [rows[group] for group in near_copies(vectors, rng, far_below=compared.far_below, progress=progress)]
+    vectors, feature_column = compared.vectors(rows)
+    has_vector = ~np.isnan(vectors).any(1)
+    rows, vectors = rows[has_vector], vectors[has_vector]
+    rng = generator(random_state)
+    by_chance = None
+    if feature_column is not None:
+        by_chance = partial(
+            expected_by_chance, cells=hashes.cells(rows), feature_column=feature_column, Z=vectors, rng=rng
+        )
+    groups = near_copies(vectors, rng, far_below=compared.far_below, by_chance=by_chance, progress=progress)
+    return [rows[group] for group in groups]
 
 
-def _comparable(X: ModelRows, model: CentralityModel | None, *, progress: bool) -> _Compared:
+def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedImages, *, progress: bool) -> _Compared:
     """Return rows of whatever kind in a form in which they can be compared."""
+    if isinstance(X, str | bytes):
+        raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")
+    if skipped.corrupt not in CORRUPT:
+        raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {skipped.corrupt!r}.")
     items = [] if is_frame(X) or isinstance(X, np.ndarray) or not isinstance(X, Sequence) else list(X)
     by_model = None if model is None else partial(likeness_by_model, model)
-    if items and all(item is None or isinstance(item, str) for item in items) and not _are_images(items):
+    if _are_images(items):
+        images = by_model or partial(of_images, skipped=skipped, progress=progress)
+        keys = []
+        for number, item in enumerate(items):
+            keys.append(f"{number} cannot be read")  # and is no copy of another
+            with skipped.caught(item, number):
+                keys[number], _ = content_of(item)
+        table = pa.table({"image": keys})
+        return _Compared(table, lambda rows: (images([items[row] for row in rows]), None), skipped, images=items)
+    if items and all(item is None or isinstance(item, str) for item in items):
         texts = by_model or of_texts
         table = pa.table({"text": pa.array(items, pa.string())})
-        return _Compared(table, lambda rows: texts([items[row] for row in rows]), FAR_BELOW_OF_TEXTS)
-    if items and _is_image(items[0]):
-        images = by_model or partial(of_images, progress=progress)
-        table = pa.table({"image": [content_of(item)[0] for item in items]})
-        return _Compared(table, lambda rows: images([items[row] for row in rows]))
+        return _Compared(table, lambda rows: (texts([items[row] for row in rows]), None), skipped, FAR_BELOW_OF_TEXTS)
     table = as_arrow(X)
     if by_model is None:
-        return _Compared(table, lambda rows: of_table(table.take(rows)))
+        return _Compared(table, lambda rows: vectors_of_table(table.take(rows)), skipped)
     rows_of = table.take if is_frame(X) else np.asarray(X).__getitem__  # a model of arrays wants no names
-    return _Compared(table, lambda rows: by_model(rows_of(rows)))
+    return _Compared(table, lambda rows: (by_model(rows_of(rows)), None), skipped)
+
+
+def _are_images(items: Sequence[Any]) -> bool:
+    """Say whether a list holds images: paths, pixels, bytes of files, PIL images.
+
+    Texts are paths if most end as names of images do, or if others are images: one photo.heic makes no list of words.
+    """
+    texts = [item for item in items if isinstance(item, str)]
+    others = [item for item in items if item is not None and not isinstance(item, str)]
+    if others or not texts:
+        return bool(others) and all(map(_is_image, others))
+    return 2 * sum(text.lower().endswith(IMAGE_SUFFIXES) for text in texts) > len(texts)
 
 
 def _is_image(item: object) -> bool:
     is_pixels = isinstance(item, np.ndarray) and item.dtype == np.uint8 and item.ndim >= 2
-    return is_pixels or isinstance(item, str | bytes | Path) or hasattr(item, "convert")  # the last is one of PIL
+    is_stored = isinstance(item, dict) and "bytes" in item  # as Hugging Face's data sets store images
+    return is_pixels or is_stored or isinstance(item, bytes | Path) or hasattr(item, "convert")  # the last: PIL
 
 
-def _are_images(items: Sequence[Any]) -> bool:
-    from centrality.tables.binary import IMAGE_SUFFIXES
+def _name_of_image(item: object, row: int) -> str:
+    item = item.get("path") if isinstance(item, dict) else item
+    return str(item) if isinstance(item, str | Path) else f"image {row}"
 
-    return all(isinstance(item, str) and item.lower().endswith(IMAGE_SUFFIXES) for item in items)
 
-
-def _with_differences(kind: str, rows: NDArray[np.intp], table: pa.Table, columns: Sequence[int]) -> CopyGroup:
-    """Return a group with the cells of these columns in which its rows differ."""
+def _group(kind: str, rows: NDArray[np.intp], compared: _Compared, columns: Sequence[int]) -> CopyGroup:
+    """Return a group with the cells of these columns in which its rows differ, or with the names of its images."""
+    if compared.images:
+        names = tuple(_name_of_image(compared.images[row], row) for row in rows)
+        return CopyGroup(kind, tuple(rows.tolist()), names=names)
+    table = compared.table
     chosen = table.take(rows)
-    cells = {table.column_names[j]: chosen.column(j).to_pylist() for j in columns}
+    cells = {table.column_names[j]: _cells(chosen.column(j)) for j in columns}
     differs = {name: values for name, values in cells.items() if any(value != values[0] for value in values)}
     return CopyGroup(kind, tuple(rows.tolist()), differs)
 
 
-def _identifiers(table: pa.Table) -> list[str]:
-    """Return the columns that look like identifiers: one word or whole number each, hardly ever repeated."""
-    columns = zip(table.column_names, table.columns, strict=True)
-    return [name for name, column in columns if names_rows(column)] if table.num_columns > 1 else []
+def _cells(column: pa.ChunkedArray) -> list[object]:
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):  # moments that Python knows none of, beyond the year 9999
+        return [None if np.isnat(moment) else str(moment) for moment in column.to_numpy()]
 
 
 def _counted(count: int, noun: str) -> str:
@@ -288,10 +367,12 @@ def _distinguish(values: Sequence[object]) -> list[str]:
     >>> _distinguish(["oil", "oil ", "gas"])
     ["'oil'", "'oil '", "'gas'"]
     """
-    shown = [shortened(number(value)) for value in values]
+    short = [shortened(number(value)) for value in values]
     texts = [value for value in values if isinstance(value, str)]
-    if len(set(shown)) == len(set(map(str, values))) or not texts:
-        return shown
+    if len(set(short)) == len(set(map(str, values))):
+        return short
+    if not texts:
+        return [shortened(str(value)) for value in values]  # with all digits
     alike = [len(set(letters)) == 1 for letters in zip(*texts, strict=False)]
     start = max([*alike, False].index(False) - LETTERS // 2, 0)
     cut = "…" if start else ""

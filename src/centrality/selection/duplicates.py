@@ -12,10 +12,11 @@ Within the ball that reaches to a row's k-th neighbour, rows by chance lie evenl
 u = (d / d_k)^dimension or nearer with probability 1 - (1 - u)^(k - 1). The dimension is that of the data itself, by the
 distances of the neighbours (Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of
 1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours. A pair is
-tested once, though both of its rows have a p-value: of n rows, n p / 2 pairs have one below p by chance.
+tested once, though both of its rows have a p-value: of n rows, n p / 2 pairs have one below p by chance. Rows of a
+table that share values do not lie evenly: `coincidence` says how many of them are near by chance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from tqdm import tqdm
 
-from centrality.tables.columns import is_number, is_text
+from centrality.tables.columns import TableError, is_number, is_text
 
 ONE_CELL = 5_000  # up to so many rows, every row is compared with every other
 CELL = 1_000  # rows of a cell, about
@@ -99,35 +100,52 @@ def _nearest_centre(Z: Floats, centres: Floats) -> NDArray[np.intp]:
 Hashes = NDArray[np.uint64]
 BY_CHANCE = 0.05  # of the pairs that agree but for a column: if more do so by chance, none of them are called copies
 TELLING = 3  # columns, those in which the fewest pairs agree, that say how many do by chance
+ENOUGH_PAIRS = 5  # expected by chance, to say whether one column tells another
 HARDLY_REPEATED = 0.9  # of the cells of a column differ from all others: what agrees there may be copies
 DECIMALS = 6  # numbers with more of them do not agree by chance
 
 
 class CellHashes:
-    """Hold a hash for each row, the sum of the hashes of its cells; subtracting a cell's hash leaves out its column."""
+    """A hash for each row, the sum of the hashes of its cells; subtracting a cell's hash leaves out its column."""
 
     def __init__(self, table: pa.Table) -> None:
         self._columns = table.columns
         self.rows: Hashes = np.zeros(table.num_rows, dtype=np.uint64)
-        for number, column in enumerate(self._columns):
-            self.rows += _hashed(column, number)
+        for number, (name, column) in enumerate(zip(table.column_names, self._columns, strict=True)):
+            try:
+                self.rows += _hashed(column, number)
+            except pa.ArrowNotImplementedError:
+                raise TableError(
+                    f"Numbers, text, dates or categories were wanted, but column {name!r} holds {column.type}, which "
+                    "cannot be compared: leave it out."
+                ) from None
+
+    def cells(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:  # (len(rows), columns)
+        """Return numbers that are equal where cells of these rows are."""
+        columns = [self._of(rows, number).view(np.int64) for number in range(len(self._columns))]
+        return np.stack(columns, axis=1)
 
     def exact(self) -> NDArray[np.intp]:  # (n,)
         """Return for each row the first row that agrees with it in every cell; this may be the row itself."""
-        return _first_alike(self.rows)
+        _, first, group = np.unique(self.rows, return_index=True, return_inverse=True)
+        return np.asarray(first[group], dtype=np.intp)
 
     def but_one(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, list[NDArray[np.intp]]]]:
         """Yield each column, by number, that alone differs between some rows, and the groups of these rows.
 
         No two of the rows may agree in every cell. Columns for which such groups arise by chance are left out.
         """
-        found = {number: groups_alike(self._without(rows, number)) for number in range(len(self._columns))}
-        found = {number: groups for number, groups in found.items() if groups} if len(found) > 1 else {}
-        if not found:
+        columns = range(len(self._columns)) if len(self._columns) > 1 else ()
+        groups_of_column = {number: groups_alike(self._without(rows, number)) for number in columns}
+        groups_of_column = {number: groups for number, groups in groups_of_column.items() if groups}
+        if not groups_of_column:
             return
-        pairs = {number: sum(len(group) * (len(group) - 1) / 2 for group in groups) for number, groups in found.items()}
-        shares = [self._agreeing(rows, number) for number in range(len(self._columns))]
-        for number, groups in found.items():
+        pairs = {
+            number: sum(len(group) * (len(group) - 1) / 2 for group in groups)
+            for number, groups in groups_of_column.items()
+        }
+        shares = [self._agreeing(rows, number) for number in columns]
+        for number, groups in groups_of_column.items():
             if self._by_chance(rows, number, pairs, shares) <= BY_CHANCE * pairs[number]:
                 yield number, [rows[group] for group in groups]
 
@@ -147,21 +165,41 @@ class CellHashes:
         is_hardly_repeated = len(np.unique(hashes)) >= HARDLY_REPEATED * len(rows)
         if is_hardly_repeated and is_text(column.type):
             return 0.0
+        if is_hardly_repeated and (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+            seconds = column.drop_null().to_numpy().astype("M8[s]").astype(np.int64)
+            step = next(step for step in (86_400, 3_600, 60, 1) if not (seconds % step).any())
+            return _agreeing_when_rounded(seconds / step)
         if is_hardly_repeated and is_number(column.type):
             return _agreeing_when_rounded(column.cast(pa.float64(), safe=False).drop_null().to_numpy())
-        return _pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
+        return count_pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
 
     def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
-        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns."""
+        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns.
+
+        A column that another one tells, such as a price with tax, is left out beside it: rows that agree in the one
+        by chance agree in the other.
+        """
         others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
         others = [other for other in others if shares[other] < 1]
         if not others:  # all other columns hold one value
             return pairs[number]
         estimates = [0.0]
-        for other in (other for other in others[:TELLING] if shares[other] > 0):
-            differ_in_both = _pairs(self._without(rows, number, other)) - pairs[number] - pairs.get(other, 0)
+        telling = [other for other in others[:TELLING] if shares[other] > 0]
+        for other in telling:
+            dependents = [
+                column for column in telling if column != other and self._tells(rows, other, column, shares[other])
+            ]
+            agree = count_pairs(self._without(rows, number, other, *dependents))
+            differ_in_both = agree - pairs[number] - pairs.get(other, 0)
             estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
         return max(estimates)
+
+    def _tells(self, rows: NDArray[np.intp], one: int, other: int, share: float) -> bool:
+        """Return whether rows that agree in one column by chance, as this share of all pairs do, agree in the other."""
+        by_chance = share * len(rows) * (len(rows) - 1) / 2
+        hashes = self._of(rows, one)
+        differ = count_pairs(hashes) - count_pairs(hashes + self._of(rows, other))
+        return bool(by_chance >= ENOUGH_PAIRS and differ < by_chance / 2)
 
 
 def _hashed(column: pa.ChunkedArray, number: int) -> Hashes:
@@ -187,11 +225,6 @@ def _mixed(bits: Hashes) -> Hashes:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-def _first_alike(hashes: Hashes) -> NDArray[np.intp]:
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    return np.asarray(first[group], dtype=np.intp)
-
-
 def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
     """Return the groups of two or more positions with the same hash or value; groups and their positions are sorted."""
     order = np.argsort(hashes, kind="stable")
@@ -201,7 +234,7 @@ def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
     return sorted(groups, key=lambda group: int(group[0]))
 
 
-def _pairs(hashes: Hashes) -> float:
+def count_pairs(hashes: NDArray[Any]) -> float:
     """Return how many pairs have the same hash."""
     sizes = np.unique(hashes, return_counts=True)[1].astype(np.float64)
     return float((sizes * (sizes - 1)).sum() / 2)
@@ -229,29 +262,35 @@ FEWEST = 20  # fewest rows whose spacing can be estimated
 
 
 def near_copies(
-    Z: Floats, rng: np.random.Generator, *, far_below: float = FAR_BELOW, progress: bool = False
+    Z: Floats,
+    rng: np.random.Generator,
+    *,
+    far_below: float = FAR_BELOW,
+    by_chance: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
+    progress: bool = False,
 ) -> list[NDArray[np.intp]]:
     """Return groups of rows that are near copies of each other; no row is in two of them.
 
-    `far_below` is the share of the usual distance between neighbours above which no pair is a copy.
+    Parameters
+    ----------
+    far_below : the share of the usual distance between neighbours above which no pair is a copy.
+    by_chance : a function from pairs of rows, (m, 2), to how many pairs are as near in the same way by chance; None
+        takes rows to lie evenly, where no two share a value.
     """
     apart, which = nearest(Z, NEIGHBOURS, rng, progress=progress)
-    first, second = _near_pairs(apart, which, far_below)
-    return groups_of(first, second, len(Z))
-
-
-def _near_pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the pairs of rows that are near copies, as two arrays of row numbers."""
     spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
     is_other = (apart > far_below * spacing) & (which >= 0)  # too far for a copy
     chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
     chance[is_other] = 1.0
     rows = np.repeat(np.arange(len(apart)), apart.shape[1])
-    seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
-    one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
+    is_near = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
+    one, other, p = rows[is_near], which.ravel()[is_near], chance.ravel()[is_near]
     first, second, p = _mutual(one, other, p, len(apart))
-    enough = _at_false_discovery_rate(p, len(apart) / 2)
-    return first[enough], second[enough]
+    expected = p * len(apart) / 2
+    if by_chance is not None and len(p):
+        expected = np.maximum(expected, by_chance(np.stack([first, second], axis=1)))
+    enough = _at_false_discovery_rate(expected)
+    return groups_of(first[enough], second[enough], len(Z))
 
 
 def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool_]) -> NDArray[np.float64]:  # (n,)
@@ -263,16 +302,16 @@ def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool
     a row that are no copies of it gives a markedly smaller one: in a table, rows of the same categories differ in few
     columns.
     """
-    there = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
-    if not there.any():
+    has_spacing = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
+    if not has_spacing.any():
         return np.ones(len(apart))
     others = apart.shape[1] - 1
     expected = others - (1 / np.arange(1, others + 1)).sum()
     growth = np.full(len(apart), np.nan)
-    growth[there] = np.log(apart[there, -1:] / apart[there, 1:-1]).sum(1)
+    growth[has_spacing] = np.log(apart[has_spacing, -1:] / apart[has_spacing, 1:-1]).sum(1)
     overall = np.nanmedian(growth) * expected / (expected - 1 / 3)
-    known = np.where(there, growth, overall)
-    nearby = (known[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
+    growths = np.where(has_spacing, growth, overall)
+    nearby = (growths[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
     return np.asarray(expected / np.maximum(np.where(nearby > MARKEDLY * overall, nearby, overall), 1e-6))
 
 
@@ -294,11 +333,11 @@ def _mutual(
     return key[twice] // n, key[twice] % n, np.maximum(p[twice], p[twice + 1])
 
 
-def _at_false_discovery_rate(p: NDArray[np.float64], tests: float) -> NDArray[np.bool_]:
-    """Say which of `tests` tests are discoveries (Benjamini and Hochberg), given all of their small p-values."""
-    in_order = np.sort(p)
-    passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(p) + 1) / tests)
-    return p <= (in_order[passed[-1]] if len(passed) else -1.0)
+def _at_false_discovery_rate(expected: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which pairs are discoveries (Benjamini and Hochberg), given how many are as near as each by chance."""
+    in_order = np.sort(expected)
+    passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(expected) + 1))
+    return expected <= (in_order[passed[-1]] if len(passed) else -1.0)
 
 
 def groups_of(first: NDArray[np.intp], second: NDArray[np.intp], n: int) -> list[NDArray[np.intp]]:

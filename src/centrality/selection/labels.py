@@ -96,11 +96,11 @@ def _chances(Z: NDArray[Any], codes: NDArray[np.intp], classes: list[object], se
     rows, folds = np.flatnonzero(np.isin(codes, judged)), StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     regression = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=1000))
     forest = ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=seed)
-    found = [
+    by_classifier = [
         cross_val_predict(each, Z[rows], codes[rows], cv=folds, method="predict_proba") for each in (regression, forest)
     ]
     chances = np.full((len(Z), len(classes)), np.nan)
-    chances[np.ix_(rows, np.array(judged))] = np.mean(found, axis=0)
+    chances[np.ix_(rows, np.array(judged))] = np.mean(by_classifier, axis=0)
     return chances
 
 
@@ -115,7 +115,7 @@ def _doubtful(chances: Chances, codes: NDArray[np.intp], top: int | None) -> tup
     every = np.arange(len(chances))
     others = np.where(np.isnan(chances), -np.inf, chances)
     others[every, codes] = -np.inf
-    own, suggested = chances[every, codes], others.argmax(1)
-    order = np.argsort(own, kind="stable")  # rows that are not judged come last
-    order = order[~np.isnan(own[order])]
-    return (order[others.max(1)[order] > own[order]] if top is None else order[:top]), suggested
+    of_label, suggested = chances[every, codes], others.argmax(1)
+    order = np.argsort(of_label, kind="stable")  # rows that are not judged come last
+    order = order[~np.isnan(of_label[order])]
+    return (order[others.max(1)[order] > of_label[order]] if top is None else order[:top]), suggested

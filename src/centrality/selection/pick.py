@@ -21,6 +21,7 @@ from tqdm import tqdm
 from centrality import tables
 from centrality._internal.checks import InputError, generator, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, in_memory
+from centrality._internal.text import none_if_missing
 from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
@@ -65,7 +66,7 @@ def values_of(X: Any, by: Labels) -> list[object]:
 def _labels(X: Any, by: Labels) -> list[object]:
     """Return each row's value, None where it is missing."""
     values = _column(X, by) if isinstance(by, str) else by
-    return [None if value != value else value for value in values]  # what is not a number is missing
+    return [none_if_missing(value) for value in values]
 
 
 def _column(X: Any, name: str) -> list[object]:
@@ -90,8 +91,8 @@ def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
         left = k - int(shares.sum())
         if left <= 0 or not len(room):
             break
-        each, rest = divmod(left, len(room))
-        shares[room] += each + (np.arange(len(room)) < rest)
+        share, rest = divmod(left, len(room))
+        shares[room] += share + (np.arange(len(room)) < rest)
         shares = np.minimum(shares, sizes)
     return shares
 

@@ -25,7 +25,7 @@ from centrality.selection.pick import codes_of
 from centrality.tables.columns import is_number, is_text, numbers
 
 FEW_TEXTS = 50  # fewer are read as a table, as are categories
-PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts", "vector": "vectors"}
 
 
 def choose_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
@@ -76,12 +76,12 @@ def how_read(model: CentralityModel) -> str:
     >>> summary_of({"area": "number, scaled", "sold": "date: year", "id": "left out: an identifier"})
     'as a table: 1 number, 1 date; left out: id'
     """
-    about, kind = reader_of(model).about(), reader_of(model).input_spec().kind
+    facts, kind = reader_of(model).about(), reader_of(model).input_spec().kind
     if kind == "numbers":
         return f"as vectors: {model.fitted_.width:,} columns of numbers"
     if kind == "table":
-        return summary_of(about["reads"])
-    return f"as {kind}: " + "; ".join(f"{name}, {how}" for name, how in about["reads"].items())
+        return summary_of(facts["reads"])
+    return f"as {kind}: " + "; ".join(f"{name}, {how}" for name, how in facts["reads"].items())
 
 
 def summary_of(reads: Mapping[str, str]) -> str:
@@ -154,8 +154,7 @@ def rank(
     with reader_of(model).suppress_issues():
         values.append(model.p_values(chosen, t=t))
         if "reasons" in new_names:
-            reasons = model.reasons(chosen, t)
-            values.append(np.array(["; ".join(map(str, row)) for row in reasons], dtype=object))
+            values.append(np.array(model.reasons(chosen, t).short(), dtype=object))
     new = dict(zip(new_names, values, strict=True))
     with_scores = nw.from_native(tables.with_columns(chosen, new), eager_only=True)
     return with_scores.select([*new, *(name for name in with_scores.columns if name not in new)]).to_native()

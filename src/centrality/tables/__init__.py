@@ -8,6 +8,8 @@ is a published data set (see `datasets.fetch`).
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -15,14 +17,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.tables.columns import Source, TableError, note_replaced, numbers, require, require_replaceable, select
+from centrality.tables.files import NAMED_ENCODING
 from centrality.tables.formats import SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
+from centrality.tables.text import FAULTY_RECORDS
 
 __all__ = [
     "SUFFIXES",
     "Source",
     "TableError",
+    "faulty_records_kept",
     "kind_of",
     "kind_to_write",
+    "named_encoding",
     "note_replaced",
     "numbers",
     "open_rows",
@@ -35,14 +41,19 @@ __all__ = [
 ]
 
 
-def open_rows(path: str | os.PathLike[str]) -> Source:
+def open_rows(path: str | os.PathLike[str], *, encoding: str | None = None) -> Source:
     """Open the rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`.
+
+    Text is UTF-8, UTF-16 or cp1252, as its bytes show; `encoding` names another one.
 
     >>> from centrality.tables import open_rows
     >>> with open_rows("iris") as source:
     ...     source.schema.names[:2], sum(batch.num_rows for batch in source.batches())
     (['sepal_length', 'sepal_width'], 150)
     """
+    if encoding is not None:
+        with named_encoding(encoding):
+            return open_rows(path)
     if str(path) != "-":
         return open_location(path)
     if sys.stdin is None:
@@ -50,14 +61,37 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     return open_stream(sys.stdin.buffer)  # type: ignore[arg-type]
 
 
-def read(path: str | os.PathLike[str]) -> pa.Table:
+@contextmanager
+def named_encoding(encoding: str | None) -> Iterator[None]:
+    """Read the text files that are opened in the block in this encoding; None: in what their bytes show."""
+    before = NAMED_ENCODING.set(encoding)
+    try:
+        yield
+    finally:
+        NAMED_ENCODING.reset(before)
+
+
+@contextmanager
+def faulty_records_kept() -> Iterator[None]:
+    """Read records of text that cannot be read as rows that hold nothing, in the files that are opened in the block.
+
+    `faulty` of the source says what was wrong with each.
+    """
+    before = FAULTY_RECORDS.set("keep")
+    try:
+        yield
+    finally:
+        FAULTY_RECORDS.reset(before)
+
+
+def read(path: str | os.PathLike[str], *, encoding: str | None = None) -> pa.Table:
     """Read all rows as one Arrow table. Columns of arrays without names are called x0, x1, ...
 
     >>> from centrality.tables import read
     >>> read("wine").num_rows
     178
     """
-    return open_rows(path).table()
+    return open_rows(path, encoding=encoding).table()
 
 
 def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:

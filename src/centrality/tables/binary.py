@@ -42,7 +42,7 @@ NOTE = "centrality"  # the name under which our note stands at the end of a file
 
 @dataclass(frozen=True)
 class Footer:
-    """Hold the contents of a Parquet file's footer."""
+    """The contents of a Parquet file's footer."""
 
     file: str  # a path or an address
     schema: pa.Schema

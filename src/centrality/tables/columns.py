@@ -35,12 +35,31 @@ ENOUGH_ROWS = 10_000  # after so many rows, a column that fails stops the job wi
 NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
 NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
 NEW_KIND = "is a context of which no such kind was seen in fitting"  # of the columns that are given, together
-COUNTS_AGAINST, MEASURED_BY_ALL = "it counts against the row", "the row is measured by what all kinds have in common"
+TWO_NUMBERS = "could be two numbers: its point or comma was no mark between thousands in fitting"
+NO_UNIT = "has no unit, and is of another size than with one in fitting"
+NO_ZONE, OWN_ZONE = "has no time zone, unlike in fitting", "has a time zone, unlike in fitting"
+OTHER_ZONE = "is of another time zone than in fitting"
+CHANGED = "is not the one that all rows of fitting had"  # of a column that was left out for it
+FILLED = "is there, unlike in all rows of fitting"
+MORE_GAPS = "is missing, as it was in far fewer rows of fitting"
+BEYOND_ALL = "lies beyond all those of fitting"  # where that is so of every row
+# What becomes of a cell that is read all the same; any other counts against its row.
+READ_SO = {
+    NEW_KIND: "the row is measured by what all kinds have in common",
+    NO_UNIT: "it is read in the unit of fitting all the same",
+    NO_ZONE: "it is read as local time in the zone of fitting",
+    OWN_ZONE: "it is read as local time, without its zone",
+    BEYOND_ALL: "that alone makes rows odd: leave out a column that says no more (a running number, a date)",
+    CHANGED: "the model has not learned from this column, so scores do not show it",
+    FILLED: "the model has not learned from this column, so scores do not show it",
+    MORE_GAPS: "it counts as a gap of fitting does",
+    OTHER_ZONE: "it is converted to that of fitting",
+}
 
 
 @dataclass(frozen=True)
 class CellIssues:
-    """Hold the number of rows read, and for each column the number of cells with each fault."""
+    """The number of rows read, and for each column the number of cells with each fault."""
 
     rows: int = 0
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -61,7 +80,7 @@ class CellIssues:
         """Say what was wrong, a line for each column and fault."""
         return [
             f"Column {name!r}: in {count:,} of {self.rows:,} rows the value {fault}; "
-            f"{MEASURED_BY_ALL if fault == NEW_KIND else COUNTS_AGAINST}."
+            f"{READ_SO.get(fault, 'it counts against the row')}."
             for name, faults in self.cells.items()
             for fault, count in faults.items()
         ]
@@ -74,10 +93,10 @@ class CellIssues:
     def require_few(self, most: float) -> None:
         """Raise if the cells of a column failed in more than this share of the rows, and in more than one.
 
-        New kinds are no failure: there may be many of them.
+        What is read all the same is no failure: there may be much of it.
         """
         for name, all_faults in self.cells.items():
-            faults = {fault: count for fault, count in all_faults.items() if fault != NEW_KIND}
+            faults = {fault: count for fault, count in all_faults.items() if fault not in READ_SO}
             failed = sum(faults.values())
             if failed > max(most * self.rows, NEVER_TOO_MANY):
                 said = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())
@@ -225,6 +244,10 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 def first_few(names: Sequence[str], most: int = 8) -> str:
     """List the first of the names, for a message, and say how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -233,7 +256,7 @@ def first_few(names: Sequence[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class FileState:
-    """Hold the identity, size and time of the file that was at a path."""
+    """The identity, size and time of the file that was at a path."""
 
     path: str
     inode: int
@@ -280,6 +303,7 @@ class Source:
     kind: str  # the ending of such files
     schema: pa.Schema
     rows: int | None = None
+    rows_above: int | None = None  # lines above the first row, or rows of its sheet; None: people see no numbers there
     live = False  # rows come while somebody makes them: each is to be handed on as soon as it is there
     in_part = False  # these are only some of a file's rows
     files: "Sequence[Footer]" = ()  # empty where rows are not counted file by file

@@ -3,17 +3,22 @@
 import csv
 import io
 import json
+import math
+import re
 import warnings
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
-from centrality.tables import text
 from centrality.tables.columns import (
     DataNote,
     Format,
@@ -30,48 +35,145 @@ from centrality.tables.text import (
     Dialect,
     TextSource,
     in_arrows_memory,
+    is_open,
+    last_record_end,
     open_text,
     record_ends,
     split_records,
 )
+from centrality.tables.written_numbers import DIGITS_E_DIGITS, UNMARKED
 
 FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
 
 
 def open_excel(path: Path) -> TextSource:
-    """Open the rows of a workbook's longest sheet; a note names the others."""
+    """Open the largest table of a workbook's longest sheet; notes name the other tables and sheets."""
     openpyxl = optional("openpyxl", "excel")
     # Openpyxl and the parsers below it raise anything of a damaged file.
     with reading(path, ".xlsx", (Exception,)), path.open("rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions that have nothing to do with the cells
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        sheets = {sheet.title: content for sheet in book.worksheets if (content := _as_csv(sheet))}
+        sheets = {
+            sheet.title: [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+            for sheet in book.worksheets
+        }
         book.close()
-    if not sheets:
+    rows_of = {title: sum(any(cell != "" for cell in row) for row in cells) for title, cells in sheets.items()}
+    longest = max(rows_of, key=rows_of.__getitem__)
+    if not rows_of[longest]:
         raise TableError(f"{path} is empty: it has 0 rows and 0 columns.")
-    longest = max(sheets, key=lambda title: sheets[title].count(b"\n"))
-    others = ", ".join(title for title in sheets if title != longest)
-    if others:
+    if others := ", ".join(title for title, rows in rows_of.items() if rows and title != longest):
         said = (
             f"{path}: only its longest sheet, {longest!r}, is read. For another ({others}), save that as a .csv file."
         )
         warnings.warn(said, DataNote, stacklevel=2)
-    content = sheets[longest]
-    dialect = CsvDialect(str(path), kind=".xlsx")
-    return TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
-
-
-def _as_csv(sheet: Any) -> bytes:
-    """Return the sheet as CSV, without rows above and columns beside the table in it; nothing if it is empty."""
+    table, *others_there = parts_of_sheet(sheets[longest])
+    rows = [[str(cell) for cell in row] for row in table.rows[: 10 * PREAMBLE]]
+    header = header_row(rows)
+    strays = [part for part in others_there if part.top < table.top or min(len(part.rows), len(part.rows[0])) < 2]
+    if header or any(part.top < table.top for part in strays):
+        note = f"{path}: the header was found in row {table.top + header + 1}; what stands above it is left out."
+        warnings.warn(note, DataNote, stacklevel=2)
+    for part in others_there:
+        if part.top >= table.top:
+            what = f"{len(part.rows)} rows" if part not in strays else repr(str(part.rows[0][0]))
+            note = f"{path}: besides the largest table of {longest!r}, {what} at {part.place()} are left out."
+            warnings.warn(note, DataNote, stacklevel=2)
     text = io.StringIO()
-    writer, width = csv.writer(text, lineterminator="\n"), 0
-    for row in sheet.iter_rows(values_only=True):
-        cells = [_cell(value) for value in row]
-        if not width:  # the first row that holds something names the columns
-            width = max((place for place, cell in enumerate(cells, 1) if cell != ""), default=0)
-        if width and any(cell != "" for cell in cells[:width]):
-            writer.writerow(cells[:width] + [""] * (width - len(cells)))
-    return text.getvalue().encode()
+    csv.writer(text, lineterminator="\n").writerows([_names(rows[header]), *table.rows[header + 1 :]])
+    content = text.getvalue().encode()
+    dialect = CsvDialect(str(path), kind=".xlsx")
+    source = TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
+    source.rows_above = table.top + header + 1
+    return source
+
+
+@dataclass
+class SheetPart:
+    """Cells of a sheet that belong together, without empty rows and columns; `top` and `left` count from 0."""
+
+    top: int
+    left: int
+    rows: list[list[object]]
+
+    def place(self) -> str:
+        """Return the part's first cell, as a spreadsheet calls it."""
+        letters, left = "", self.left + 1
+        while left:
+            left, letter = divmod(left - 1, 26)
+            letters = chr(ord("A") + letter) + letters
+        return f"{letters}{self.top + 1}"
+
+
+def parts_of_sheet(cells: Sequence[Sequence[object]]) -> list[SheetPart]:
+    """Return the parts of a sheet between empty rows and columns, the one with the most cells first.
+
+    A table goes on after an empty row if the next row is like the last one, and beside an empty column if all its rows
+    do.
+    """
+    width = max(map(len, cells))
+    grid = [[*row, *[""] * (width - len(row))] for row in cells]
+    filled = np.array([[cell != "" for cell in row] for row in grid])
+    blocks: list[list[int]] = []  # numbers of rows
+    for number in np.flatnonzero(filled.any(axis=1)).tolist():
+        above = [grid[place] for place in (*blocks[-1][:1], *blocks[-1][1:][-COMPARED:])] if blocks else []
+        if blocks and (number == blocks[-1][-1] + 1 or _goes_on(above, grid[number])):
+            blocks[-1].append(number)
+        else:
+            blocks.append([number])
+    parts = []
+    for block in blocks:
+        columns = np.flatnonzero(filled[block].any(axis=0))
+        beside: dict[tuple[int, ...], list[int]] = {}  # columns by the rows that they are filled in
+        for run in np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1):
+            rows = tuple(number for number in block if filled[number, run].any())
+            beside[rows] = [*beside.get(rows, []), *run.tolist()]
+        for rows, its_columns in beside.items():
+            parts.append(SheetPart(rows[0], its_columns[0], [[grid[row][k] for k in its_columns] for row in rows]))
+    return sorted(parts, key=lambda part: -sum(cell != "" for row in part.rows for cell in row))
+
+
+def _goes_on(rows: Sequence[Sequence[object]], below: Sequence[object]) -> bool:
+    """Say whether a row below a gap is of the table above it: most cells of its columns are of the same kind as there.
+
+    The first row is that of the names, and has a kind only where no other is there yet.
+    """
+    last = [next((str(row[k]) for row in reversed(rows[1:]) if row[k] != ""), "") for k in range(len(below))]
+    if not any(last):
+        return 2 * sum(cell != "" for cell in rows[0]) > sum(cell != "" for cell in below)
+    both = [(above, str(cell)) for above, cell in zip(last, below, strict=True) if above and cell != ""]
+    alike = sum(_is_number(above) == _is_number(cell) for above, cell in both)
+    return 2 * alike > len(both) and 2 * alike > sum(map(bool, last))
+
+
+COMPARED = 20  # last rows of a table that a row below a gap is compared with
+PREAMBLE = 30  # rows that may stand above the names of columns
+
+
+def header_row(rows: Sequence[Sequence[str]]) -> int:
+    """Return the place of the row that names the columns: the first from which on all rows have the table's width.
+
+    Titles and notes above it have fewer fields, or leave several of them empty. It is the first row unless that is
+    none, and one below is full of different names.
+    """
+    if not rows:
+        return 0
+    width, _ = Counter(map(len, rows)).most_common(1)[0]
+    for place, row in enumerate(rows[:PREAMBLE]):
+        if len(row) != width or sum(cell.strip() == "" for cell in row) > 1:
+            continue
+        of_numbers = [cell for cell in row if _is_number(cell)]
+        is_names = len(set(row)) == width and all(re.fullmatch("[12][0-9]{3}", cell) for cell in of_numbers)
+        whole = all(len(other) == width for other in rows[place:])
+        return place if is_names and whole else 0
+    return 0
+
+
+def _names(names: Sequence[str]) -> list[str]:
+    """Return the names of columns; if several have none, these are called by their places."""
+    if sum(name == "" for name in names) < 2:
+        return list(names)
+    return [name or f"column {place}" for place, name in enumerate(names, 1)]
 
 
 def _cell(value: object) -> object:
@@ -84,10 +186,11 @@ def _cell(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-EXCEL = Format(open_excel)
-
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
+SEPARATOR_SAID = re.compile(rb"sep=([,;\t|])\r?\n")  # the first line that Excel writes and reads
+GROUPED_BY_POINTS = r"^-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})$"
+WHOLE = r"^-?[0-9]+$"
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
@@ -95,18 +198,25 @@ def recognised_separator(head: bytes, usual: str) -> str:
     """Return the separator of a text that begins so: `usual`, unless only another one fits all records.
 
     One fits if it gives each record the same number of fields, and more than one. A record that may go on after the
-    head is not looked at if there are others.
+    head is not looked at if there are others. If none fits so, there may be other lines above the table: then one fits
+    that gives so many of the last records the same number of fields, at least twice as many as stand above.
     """
+    if said := SEPARATOR_SAID.match(head.removeprefix(BYTE_ORDER_MARK)):
+        return said[1].decode()
     best, most = usual, 1
+    best_below, most_below = usual, 0
     for mark in (usual, *(other for other in SEPARATORS if other != usual)):
         records = split_records(head.removeprefix(BYTE_ORDER_MARK), mark.encode())
         records = records if head.endswith((b"\n", b"\r")) else records[:-1] or records
-        counts = {_count_fields(record, mark) for record in records}
-        if len(counts) == 1 and (count := counts.pop()) > most:
+        counts = [_count_fields(record, mark) for record in records]
+        if len(set(counts)) == 1 and counts[0] > most:
             if mark == usual:
                 return usual
-            best, most = mark, count
-    return best
+            best, most = mark, counts[0]
+        alike = next((k for k, count in enumerate(reversed(counts)) if count != counts[-1]), len(counts))
+        if counts and counts[-1] > 1 and alike >= max(3, 2 * (len(counts) - alike)) and alike > most_below:
+            best_below, most_below = mark, alike
+    return best if most > 1 else best_below
 
 
 def _count_fields(record: bytes, mark: str) -> int:
@@ -126,15 +236,32 @@ class CsvDialect(Dialect):
                 stacklevel=2,
             )
         self.kind, self.mark, self.separator = kind, mark, mark.encode()
-        self._padded: set[str] = set()  # columns known to have whole numbers with leading zeros
+        self._codes: set[str] = set()  # columns that are read as text, although Arrow takes them for numbers
 
     def without_header(self, block: bytes) -> bytes:
-        block = block.lstrip(b"\r\n")
-        end = next(record_ends(block, self.mark.encode()), len(block))
-        self.names = self._fields(block[:end].rstrip(b"\r\n"))
+        said = SEPARATOR_SAID.match(block)
+        whole, block = block, block[said.end() if said else 0 :].lstrip(b"\r\n")
+        looked_at = HEAD
+        while looked_at < len(block) and block.count(b"\n", 0, looked_at) < PREAMBLE:
+            looked_at *= 2
+        some = block[: last_record_end(block[:looked_at], self.mark.encode()) or len(block)]
+        ends = [*record_ends(some, self.mark.encode()), len(some)]
+        records = [(start, end) for start, end in zip([0, *ends], ends, strict=False) if some[start:end].strip()]
+        rows = [self._fields(some[start:end].rstrip(b"\r\n")) for start, end in records]
+        header = header_row(rows)
+        self.rows_above = whole.count(b"\n", 0, len(whole) - len(block) + records[header][0]) + 1
+        if header:
+            title = " ".join(filter(None, rows[0]))
+            warnings.warn(
+                f"{self.name}: the header was found in line {self.rows_above}; what stands above it is left out: "
+                f"{title!r:.60}.",
+                DataNote,
+                stacklevel=2,
+            )
+        self.names = _names(rows[header])
         require_distinct(repeated(self.names), self.name)
         self._require_names()
-        return block[end:]
+        return block[records[header][1] :]
 
     def _require_names(self) -> None:
         """Raise if the first line holds measured numbers, and so is a row of data; warn if it may be one."""
@@ -155,6 +282,10 @@ class CsvDialect(Dialect):
     def split(self, block: bytes) -> list[bytes]:
         return split_records(block, self.mark.encode())
 
+    def repaired(self, record: bytes) -> bytes:
+        is_whole = not is_open(record, self.mark.encode()) and _count_fields(record, self.mark) == len(self.names)
+        return record if is_whole else self.mark.encode() * (len(self.names) - 1)
+
     def extended_header(self, names: Sequence[str]) -> bytes:
         return header_line([*self.names, *names], self.mark)
 
@@ -167,46 +298,42 @@ class CsvDialect(Dialect):
 
     def _infer(self, block: bytes) -> pa.Table:
         if self.rows == 0 and count_leading_zeros(block, self.mark):
-            self._note_padded_at_head(block)
-        table = self._parsed(block, self._text(self._padded))
-        if broken := [field.name for field in table.schema if pa.types.is_binary(field.type)]:
-            self._parsed(block, self._text(broken), only=broken)  # raises an error that says where it is not UTF-8
-        if any(pa.types.is_integer(field.type) for field in table.schema):
-            table = self._with_padded_as_text(table, block)
+            # They show in the first rows already, nearly always: then the block is not parsed twice because of them.
+            head = block[: block.find(b"\n", HEAD) + 1] or block
+            if b'"' not in head:  # otherwise it may end inside a record
+                self._with_codes_as_text(self._parsed(head, {}), head)
+        table = self._with_codes_as_text(self._parsed(block, self._text(self._codes)), block)
         for place, field in enumerate(table.schema):
             if pa.types.is_null(field.type):
                 table = table.set_column(place, field.name, pa.nulls(table.num_rows, pa.string()))
         return table
 
-    def _note_padded_at_head(self, block: bytes) -> None:
-        """Find columns with leading zeros in the first rows, so that the block is not parsed twice because of them."""
-        head = block[: block.find(b"\n", HEAD) + 1] or block
-        if b'"' not in head:  # otherwise it may end inside a record: the whole block is checked then
-            self._note_padded(head, self._parsed(head, {}))
+    def _with_codes_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
+        """Return the table with columns as text that Arrow takes for numbers but should not; remember these.
 
-    def _with_padded_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
-        """Return the table with columns of leading zeros as text; parse those again that were read as numbers."""
-        zeros = count_leading_zeros(block, self.mark)
-        if zeros and zeros != _count_padded(table):
-            padded = self._note_padded(block, table)
-            texts = self._parsed(block, self._text(padded), only=padded) if padded else table
-            for name in padded:
-                table = table.set_column(table.schema.get_field_index(name), name, texts[name])
-        return table
-
-    def _note_padded(self, block: bytes, table: pa.Table) -> list[str]:
-        """Find the columns of whole numbers that have leading zeros in this block; remember and return the new ones."""
+        They are whole numbers with leading zeros or hexadecimal ones, codes such as 12E5, and whole numbers with points
+        between thousands: 950 beside 1.234.
+        """
         from pyarrow import compute
 
-        whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
-        if not whole:
-            return []
-        texts = self._parsed(block, self._text(whole), only=whole)
-        padded = [
-            name for name in whole if compute.any(compute.match_substring_regex(texts[name], LEADING_ZERO)).as_py()
-        ]
-        self._padded.update(padded)
-        return padded
+        def share(name: str, pattern: str) -> float:
+            return compute.mean(compute.match_substring_regex(texts[name], pattern)).as_py() or 0.0
+
+        zeros = count_leading_zeros(block, self.mark)
+        padded = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+        padded = padded if zeros and zeros != _count_padded(table) else []
+        floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+        coded = floats if count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")) else []
+        grouped = [name for name in floats if _may_be_grouped(table[name].drop_null().to_numpy())]
+        suspects = list(dict.fromkeys([*padded, *coded, *grouped]))
+        texts = self._parsed(block, self._text(suspects), only=suspects) if suspects else table
+        for name in suspects:
+            is_grouped = name in grouped and share(name, GROUPED_BY_POINTS) == 1 and share(name, WHOLE) > UNMARKED
+            is_padded = name in padded and share(name, LEADING_ZERO) > 0
+            if is_padded or is_grouped or (name in coded and share(name, DIGITS_E_DIGITS) > 1 / 2):
+                self._codes.add(name)
+                table = table.set_column(table.schema.get_field_index(name), name, texts[name])
+        return table
 
     def _parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
         return self._parsed(block, {field.name: field.type for field in schema}, only=schema.names)
@@ -230,10 +357,7 @@ class CsvDialect(Dialect):
         )
 
     def _fields(self, line: bytes) -> list[str]:
-        try:
-            return next(csv.reader([line.decode("utf-8")], delimiter=self.mark), [])
-        except UnicodeDecodeError as error:
-            raise TableError(f"The column names are not UTF-8: {error}. {text.HOW_TO_CONVERT}") from None
+        return next(csv.reader([line.decode()], delimiter=self.mark), [])
 
     @staticmethod
     def _text(names: Sequence[str] | set[str]) -> Types:
@@ -245,10 +369,23 @@ def count_leading_zeros(block: bytes, separator: str) -> int:
 
     Such a field inside a quoted text is counted too.
     """
+    return count_fields(block, separator, LEADING_ZERO[1:])
+
+
+def count_fields(block: bytes, separator: str, pattern: str) -> int:
+    """Count the fields that begin with this pattern."""
     from pyarrow import compute
 
     begins = rf'(?:^|[{separator}\r\n"])'
-    return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + LEADING_ZERO[1:])[0].as_py())
+    return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + pattern)[0].as_py())
+
+
+def _may_be_grouped(x: NDArray[np.float64]) -> bool:
+    """Say whether numbers are below a thousand with three decimals, but some without any: 1.234 may be 1,234."""
+    thousandths = np.abs(x) * 1000
+    if len(x) == 0 or thousandths.max() >= 1e6 or (np.abs(thousandths - np.rint(thousandths)) > 1e-6).any():
+        return False
+    return bool(UNMARKED < (x == np.rint(x)).mean() < 1)
 
 
 def _count_padded(table: pa.Table) -> int:
@@ -285,6 +422,47 @@ class CsvSink(Sink):
         self._file.write(held.getvalue())
 
 
+MOST_ROWS_OF_SHEET = 1 << 20
+FORBIDDEN_IN_SHEET = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+class ExcelSink(Sink):
+    """Writes a workbook of one sheet. A text is never a formula; a whole number that Excel would round is a text."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self._book = optional("openpyxl", "excel").Workbook(write_only=True)
+        self._sheet, self._file, self._rows = self._book.create_sheet("rows"), file, 0
+        self._append(schema.names)
+
+    def write(self, table: pa.Table) -> None:
+        for row in zip(*(column.to_pylist() for column in _flat(table).columns), strict=True):
+            self._append(row)
+
+    def close(self) -> None:
+        self._book.save(self._file)
+
+    def _append(self, row: Sequence[object]) -> None:
+        self._rows += 1
+        if self._rows > MOST_ROWS_OF_SHEET:
+            raise TableError(f"A sheet of Excel has at most {MOST_ROWS_OF_SHEET:,} rows: write .csv or .parquet.")
+        self._sheet.append([self._cell(value) for value in row])
+
+    def _cell(self, value: object) -> Any:
+        from openpyxl.cell import WriteOnlyCell
+
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**15:
+            value = str(value)
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.isoformat()
+        if value is None or isinstance(value, bool | int | float | date | datetime):
+            return value
+        cell = WriteOnlyCell(self._sheet, FORBIDDEN_IN_SHEET.sub("\ufffd", str(value)))
+        cell.data_type = "s"  # also where it begins with =
+        return cell
+
+
 def header_line(names: Sequence[str], separator: str) -> bytes:
     """Return the first line of a CSV file, with quotation marks only around names that need them."""
     return (separator.join(_quoted(name, separator) for name in names) + "\n").encode()
@@ -316,3 +494,4 @@ def _format(kind: str, separator: str) -> Format:
 
 CSV = _format(".csv", ",")
 TSV = _format(".tsv", "\t")
+EXCEL = Format(open_excel, ExcelSink)

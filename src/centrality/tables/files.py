@@ -11,11 +11,14 @@ import codecs
 import gzip
 import io
 import os
+import re
 import stat
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from os import SEEK_END
@@ -27,7 +30,7 @@ import pyarrow as pa
 
 from centrality._internal import files
 from centrality._internal.checks import InputError
-from centrality.tables.columns import TableError, first_few, reading
+from centrality.tables.columns import DataNote, TableError, first_few, reading
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 FIRST_BYTES = 16  # more first bytes than any kind is recognised by
 PIECE = 1 << 18  # bytes unpacked together
-ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}  # by the mark at the beginning, which also tells the order
+NAMED_ENCODING: ContextVar[str | None] = ContextVar("NAMED_ENCODING", default=None)  # of text files: by the user
 OTHER_KINDS = {  # what is no text, and what to do about it
     b"PAR1": "a Parquet file: name it .parquet",
     b"ARROW1": "an Arrow file: name it .arrow",
@@ -98,15 +101,94 @@ def packing_of(first: bytes) -> str | None:
     return next((ending for ending, packing in PACKINGS.items() if first.startswith(packing.begins)), None)
 
 
-def require_text(name: str, first: bytes) -> None:
-    """Raise if these first bytes of an unpacked file are not UTF-8 text, and say which kind of file it is."""
+def encoding_of(name: str, head: bytes) -> str | None:
+    """Return the encoding of a text that begins so, None for UTF-8 or what `ToUtf8` will find; raise if it is no text.
+
+    That is UTF-16 if it says so by its first bytes, or if every other byte is zero; or what the user has named.
+    """
+    if named := NAMED_ENCODING.get():
+        try:
+            return codecs.lookup(named).name
+        except LookupError:
+            raise InputError(f"An encoding such as utf-8, cp1252 or utf-16 was wanted, got {named!r}.") from None
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
     for begins, what in OTHER_KINDS.items():
-        if first.startswith(begins):
+        if head.startswith(begins):
             raise TableError(f"{name} is {what}.")
-    if b"\0" in first:
-        encoding = "utf-16be" if first.startswith(b"\0") else "utf-16le"
-        hint = f" If it is UTF-16: iconv -f {encoding} -t utf-8 old > new"
-        raise TableError(f"{name} is no text in UTF-8: there is a zero byte near its beginning.{hint}")
+    zeros = [head[:SNIFFED][start::2].count(0) for start in (0, 1)]
+    if not any(zeros):
+        return None
+    if min(zeros) == 0 and max(zeros) > len(head[:SNIFFED]) / 4:
+        return "utf-16-be" if zeros[0] else "utf-16-le"
+    raise TableError(f"{name} is no text: there is a zero byte near its beginning.")
+
+
+def head_in_utf8(head: bytes, encoding: str | None) -> bytes:
+    """Return the first bytes of a text so that its marks can be looked for: where a letter is cut, it is left out."""
+    return head if encoding is None else head.decode(encoding, "ignore").encode()
+
+
+SNIFFED = 1024  # first bytes of a text in which UTF-16 shows
+NAME_IT = "Name its encoding, as in --encoding cp1251 (in Python: encoding=), or save it as UTF-8."
+BEYOND_ASCII = rb"[\x80-\xff]+"
+OF_UTF_8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+
+
+class ToUtf8:
+    """Turns the pieces of a text into UTF-8.
+
+    Without a named encoding they are taken for UTF-8; from the first byte on that cannot be, after nothing but ASCII,
+    for cp1252, which Windows writes in Western Europe and America, if the bytes look like it. A note says so.
+    """
+
+    def __init__(self, name: str, encoding: str | None = None) -> None:
+        self.name, self.encoding = name, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding or "cp1252")()
+        self._rest = b""  # the first bytes of a letter whose others are in the next piece
+        self._is_ascii = True
+
+    def __call__(self, piece: bytes, *, last: bool = False) -> bytes:
+        """Return the next piece in UTF-8; the letter that it ends in may come with the piece after it."""
+        if self.encoding is not None:
+            return self._decoded(piece, last=last)
+        if piece.isascii() and not self._rest:
+            return piece
+        piece = self._rest + piece
+        try:
+            _, whole = codecs.utf_8_decode(piece, "strict", last)
+        except UnicodeDecodeError as error:
+            if not (self._is_ascii and _is_western(piece)):
+                raise TableError(f"{self.name} is not UTF-8 throughout: {error}. {NAME_IT}") from None
+            self.encoding = "cp1252"
+            decoded = self._decoded(piece, last=last)
+            example = re.search(r"[^\W\d_]*[^\x00-\x7f][^\W\d_]*", decoded.decode())
+            warnings.warn(
+                f"{self.name} is read as cp1252, the encoding of Windows, as it is not UTF-8: "
+                f"{example[0] if example else ''!r:.40}. If that is wrong, name another: --encoding.",
+                DataNote,
+                stacklevel=2,
+            )
+            return decoded
+        self._is_ascii &= piece[:whole].isascii()
+        self._rest = piece[whole:]
+        return piece[:whole]
+
+    def _decoded(self, piece: bytes, *, last: bool) -> bytes:
+        try:
+            return self._decoder.decode(piece, last).encode()
+        except UnicodeError as error:
+            raise TableError(f"{self.name} cannot be read as {self.encoding}: {error}. {NAME_IT}") from None
+
+
+def _is_western(text: bytes) -> bool:
+    """Say whether bytes beyond ASCII may be cp1252: it has them all, most stand alone in a word, none is UTF-8."""
+    try:
+        text.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    alone = [len(run) for run in re.findall(BEYOND_ASCII, text)]
+    return not OF_UTF_8.search(text) and sum(alone) < 2 * len(alone)
 
 
 class Pieces(io.RawIOBase):
@@ -133,7 +215,7 @@ class Pieces(io.RawIOBase):
 
 
 def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
-    """Open a file of text, unpacked and in UTF-8; say also whether its size on disk is the size of its text."""
+    """Open a file of text, unpacked; say also whether its size on disk is the size of its text."""
     with ExitStack() as if_it_fails, reading(path, path.suffix.lower()):
         file = if_it_fails.enter_context(path.open("rb"))
         first = file.peek(FIRST_BYTES)
@@ -142,25 +224,13 @@ def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
             raise TableError(f"{path} is not packed as {ending} files are. If it is plain text, rename it.")
         if kind == ".zip" and stat.S_ISFIFO(path.stat().st_mode):
             raise TableError(f"{path} is a pipe with a zip archive, which is read from its end: unpack it first.")
-        plain = file if kind is None else _unpacked(file, PACKINGS[kind])
-        first = plain.peek(FIRST_BYTES)[:FIRST_BYTES]
-        if encoding := ENCODINGS.get(first[:2]):
-            plain = _recoded(plain, encoding)
-            plain.peek()  # fails here if the encoding is another one
-        else:
-            require_text(str(path), first)
+        plain = file
+        if kind is not None:
+            stream = PACKINGS[kind].open(file)
+            plain = io.BufferedReader(Pieces(iter(partial(stream.read, PIECE), b""), stream, file))
+        plain.peek(FIRST_BYTES)  # fails here if it is damaged
         if_it_fails.pop_all()
-    return plain, kind is None and encoding is None
-
-
-def _unpacked(file: BinaryIO, packing: Compression) -> io.BufferedReader:
-    stream = packing.open(file)
-    return io.BufferedReader(Pieces(iter(partial(stream.read, PIECE), b""), stream, file))
-
-
-def _recoded(file: BinaryIO, encoding: str) -> io.BufferedReader:
-    texts = codecs.iterdecode(iter(partial(file.read, PIECE), b""), encoding)
-    return io.BufferedReader(Pieces((text.encode() for text in texts), file))
+    return plain, kind is None
 
 
 def name_in_zip(path: Path) -> PurePosixPath:

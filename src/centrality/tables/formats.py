@@ -32,8 +32,8 @@ from centrality.tables.binary import (
     open_files,
 )
 from centrality.tables.columns import DataNote, FileState, Format, Sink, Source, TableError, first_few
-from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect
-from centrality.tables.files import ENCODINGS, FIRST_BYTES, PACKINGS, name_in_zip, packing_of, require_text
+from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
+from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
 from centrality.tables.json import JSON, JSONL, JsonDialect
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource
 
@@ -119,11 +119,10 @@ def open_stream(file: BufferedReader, name: str = "stdin") -> Source:
         return ArrowSource(name, file)
     if packing := packing_of(head):
         raise TableError(f"{name} is packed as {packing} files are: unpack it first, or name the file.")
-    if encoding := ENCODINGS.get(head[:2]):
-        raise TableError(f"{name} is {encoding}: name the file, or convert it first: iconv -f {encoding} -t utf-8")
-    require_text(name, head[:FIRST_BYTES])
+    encoding = encoding_of(name, head)
+    head = head_in_utf8(head, encoding)
     is_json = head.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{"
-    return TextSource(JsonDialect(name) if is_json else CsvDialect(name, head), file, live=True)
+    return TextSource(JsonDialect(name) if is_json else CsvDialect(name, head), file, live=True, encoding=encoding)
 
 
 def kind_on_stdout(kind: str) -> str:
@@ -131,8 +130,15 @@ def kind_on_stdout(kind: str) -> str:
     return kind if kind in FORMATS and FORMATS[kind].write_stream is not None else ".csv"
 
 
-def make_sink(kind: str, file: BinaryIO, schema: pa.Schema, *, stream: bool = False) -> Sink:
-    """Return a sink of this format into an open binary file; for a stream, one that can be read while it is written."""
+def make_sink(
+    kind: str, file: BinaryIO, schema: pa.Schema, *, stream: bool = False, separator: bytes | None = None
+) -> Sink:
+    """Return a sink of this format into an open binary file; for a stream, one that can be read while it is written.
+
+    `separator` is that of fields in .csv, if it is no comma.
+    """
+    if kind == ".csv" and separator is not None:
+        return CsvSink(file, schema, separator.decode())
     write = (FORMATS[kind].write_stream if stream else None) or FORMATS[kind].write
     assert write is not None  # else `kind_to_write` has refused it
     return write(file, schema)
@@ -155,8 +161,20 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
                 yield packed
 
 
-def write(table: pa.Table, path: str | Path) -> None:
+def separator_of(place: str | os.PathLike[str]) -> bytes | None:
+    """Return what separates the fields of a .csv file; None if it is no such file on this machine."""
+    if str(place) == "-" or not is_text_file(place) or kind_of(place) != ".csv":
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)  # whoever has read it has been told
+        with open_location(place) as source:
+            return source.dialect.separator if isinstance(source, TextSource) else None
+
+
+def write(table: pa.Table, path: str | Path, *, like: str | os.PathLike[str] | None = None) -> None:
     """Write a table in the format its ending names: for .npy the numbers alone, for .npz an array a column.
+
+    `like` names the rows' own file: fields of .csv are then separated as there.
 
     >>> import pyarrow as pa
     >>> from pathlib import Path
@@ -169,7 +187,8 @@ def write(table: pa.Table, path: str | Path) -> None:
     """
     kind = kind_to_write(path)
     with open_output(path) as file:
-        sink = make_sink(kind, file, table.schema)
+        separator = None if like is None or kind != ".csv" else separator_of(like)
+        sink = make_sink(kind, file, table.schema, separator=separator)
         sink.write(table)
         sink.close()
 

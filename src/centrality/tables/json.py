@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from centrality._internal.checks import distinct_keys
 from centrality.tables.columns import Format, Sink, TableError, Types, is_number, reading
-from centrality.tables.files import open_unpacked
+from centrality.tables.files import ToUtf8, encoding_of, head_in_utf8, open_unpacked
 from centrality.tables.text import (
     BYTE_ORDER_MARK,
     Dialect,
@@ -36,6 +36,12 @@ class JsonDialect(Dialect):
 
     def split(self, block: bytes) -> list[bytes]:
         return split_lines(block)
+
+    def repaired(self, record: bytes) -> bytes:
+        try:
+            return record if isinstance(json.loads(record), dict) else b"{}"
+        except ValueError:
+            return b"{}"
 
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
         columns = [list(map(_value, column.tolist())) for column in values.values()]
@@ -142,11 +148,11 @@ def open_json(path: Path) -> TextSource:
     """Open a list of objects, or objects line by line, as many programs write them under this name."""
     dialect = JsonDialect(str(path), kind=".json")
     file, _ = open_unpacked(path)
-    head = file.peek().removeprefix(BYTE_ORDER_MARK).lstrip()
-    if not head.startswith(b"["):
-        return TextSource(dialect, file, keeps_records=False)
+    encoding = encoding_of(str(path), file.peek())
+    if not head_in_utf8(file.peek(), encoding).removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"["):
+        return TextSource(dialect, file, keeps_records=False, encoding=encoding)
     with file:
-        rows = _rows(str(path), file.read())
+        rows = _rows(str(path), ToUtf8(str(path), encoding)(file.read(), last=True))
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
     return TextSource(dialect, io.BytesIO(lines), size=len(lines), keeps_records=False)
 

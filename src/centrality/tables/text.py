@@ -13,7 +13,10 @@ import re
 import select
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,9 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.tables.columns import BATCH, Source, TableError, Types, reading, require, require_unchanged
-from centrality.tables.files import open_unpacked
-
-HOW_TO_CONVERT = "Convert it first, for example: iconv -f latin1 -t utf-8 old > new"
+from centrality.tables.files import NAME_IT, ToUtf8, encoding_of, head_in_utf8, open_unpacked
 
 
 def explained(message: str, names: Sequence[str], rows_before: int) -> str:
@@ -35,7 +36,7 @@ def explained(message: str, names: Sequence[str], rows_before: int) -> str:
     rows from 1 and columns from 0, its JSON reader counts rows from 0.
     """
     if "UTF8" in message or "UTF-8" in message:
-        return f"not UTF-8 throughout: {message}. {HOW_TO_CONVERT}"
+        return f"not UTF-8 throughout: {message}. {NAME_IT}"
     if "straddl" in message:  # what Arrow says if the text ends inside a quoted field
         return f"a quotation mark opens a field that never ends, somewhere after row {rows_before}"
     message = re.sub(r"Row #(\d+)", lambda row: f"row {int(row[1]) + rows_before}", message)
@@ -49,6 +50,9 @@ def is_about_a_value(message: str) -> bool:
     return "conversion error" in message
 
 
+# What is done with records that cannot be read: "stop" raises, and "keep" makes them rows of nothing.
+FAULTY_RECORDS: ContextVar[str] = ContextVar("FAULTY_RECORDS", default="stop")
+ENOUGH_RECORDS = 1_000  # show the types of columns where the first rows cannot be read together
 LARGE_BLOCK = 64 << 20  # bytes parsed together where all rows are wanted at once: work for many threads
 
 
@@ -62,6 +66,7 @@ class Dialect:
         self.name = name
         self.names: list[str] = []  # in the header; empty if there is none
         self.rows = 0  # parsed so far, for the row number in a message
+        self.rows_above: int | None = None  # lines of the file, or rows of the sheet, above the first row
 
     def without_header(self, block: bytes) -> bytes:
         """Return a file's first block without its header, and remember the header."""
@@ -75,7 +80,7 @@ class Dialect:
         except pa.ArrowInvalid as error:
             raise TableError(self._complaint(error)) from None
         except UnicodeDecodeError as error:
-            raise TableError(f"{self.name}: the names are not UTF-8: {error}. {HOW_TO_CONVERT}") from None
+            raise TableError(f"{self.name}: the names are not UTF-8: {error}. {NAME_IT}") from None
         self.rows += table.num_rows
         return table
 
@@ -110,6 +115,10 @@ class Dialect:
         """Return the block's records."""
         raise NotImplementedError
 
+    def repaired(self, record: bytes) -> bytes:
+        """Return the record if new values can stand at its end, else one of nothing."""
+        raise NotImplementedError
+
     def extended_header(self, names: Sequence[str]) -> bytes:
         """Return the header with these new columns at its end."""
         return b""
@@ -134,7 +143,7 @@ class Dialect:
 
 
 class TextSource(Source):
-    """Reads a text table; `size` is that of the file, if it is known.
+    """Reads a text table; `size` is that of the file, if it is known, and `encoding` that of its text if not UTF-8.
 
     `keeps_records` says whether its records can be copied to an output of the same kind.
     """
@@ -147,11 +156,17 @@ class TextSource(Source):
         live: bool = False,
         size: int | None = None,
         keeps_records: bool = True,
+        encoding: str | None = None,
     ) -> None:
         self.name, self.kind, self.live, self.keeps_records = dialect.name, dialect.kind, live, keeps_records
-        self.dialect, self._file = dialect, file
-        self._reader = Blocks(file, dialect.separator, live=live)
+        self.dialect, self._file, self._to_utf8 = dialect, file, ToUtf8(dialect.name, encoding)
+        self._reader = Blocks(file, dialect.separator, self._to_utf8, live=live)
         self._blocks = self._guarded(iter(self._reader))
+        self.keeps_faulty = keeps_records and FAULTY_RECORDS.get() == "keep"
+        self.faulty: list[str] = []  # what was wrong with each record that could not be read
+        self._rows_before = 0  # the block that is read, if faulty records are kept
+        if self.keeps_faulty and live:  # a mark that nobody closes would withhold all that comes after it
+            self._reader.separator = None
         try:
             self._begin(size)
         except BaseException:
@@ -167,10 +182,16 @@ class TextSource(Source):
             self._first = next(self._blocks, b"")
             if not self._first:
                 raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names)} columns.")
-        self._first_table = self.dialect.infer(self._first)
-        self.schema = self._first_table.schema
-        if size is not None:
-            rows = self._first_table.num_rows
+        try:
+            self._first_table = self.dialect.infer(self._first)
+            self.schema = self._first_table.schema
+        except TableError:
+            if not (self.keeps_faulty or self.live) or not (schema := self._schema_of_records()):
+                raise
+            self.schema, self._first_table, self.dialect.rows = schema, None, 0
+        self.rows_above = None if self.live else self.dialect.rows_above
+        if size is not None and self._to_utf8.encoding is None:
+            rows = len(self._split(self._first)) if self._first_table is None else self._first_table.num_rows
             self.rows = rows if size <= len(block) else int(rows * size / len(block))
 
     def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
@@ -186,7 +207,8 @@ class TextSource(Source):
         """Read all rows at once, in types that fit all blocks: a later block may need another type than the first."""
         with self:
             self._reader.size = LARGE_BLOCK
-            blocks, parts = [self._first], [self._first_table]
+            first = self.dialect.infer(self._first) if self._first_table is None else self._first_table  # raises
+            blocks, parts = [self._first], [first]
             for block in self._blocks:
                 blocks.append(block)
                 parts.append(self.dialect.infer(block))
@@ -199,6 +221,11 @@ class TextSource(Source):
     def records(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
         """Yield these columns of some rows, and the same rows byte for byte as they were written."""
         require(self.schema.names, columns)
+        if self.keeps_faulty:
+            schema = with_types(pa.schema([self.schema.field(name) for name in columns]), types)
+            for block, _ in self._all_blocks():
+                yield self._with_faulty(schema, block)
+            return
         for table, block in self._tables(columns, types, strict=False):
             records = self.dialect.split(block)
             if len(records) != table.num_rows:
@@ -215,10 +242,83 @@ class TextSource(Source):
     def _tables(self, names: Sequence[str], types: Types | None, *, strict: bool) -> Iterator[tuple[pa.Table, bytes]]:
         """Yield each block's table, and the block."""
         schema = with_types(pa.schema([self.schema.field(name) for name in names]), types)
-        yield self._in_types(schema, self._first_table, self._first, strict=strict), self._first
-        self._first_table = None  # so that its memory is freed
+        for block, table in self._all_blocks():
+            if self.keeps_faulty:
+                yield self._with_faulty(schema, block)[0], block
+                continue
+            try:
+                if table is None:
+                    table = self.dialect.parse(block, schema, strict=strict)
+                else:
+                    table = self._in_types(schema, table, block, strict=strict)
+            except TableError:
+                if self.live:  # what came before the record is scored, before the error ends the stream
+                    yield from self._before_error(schema, block)
+                raise
+            yield table, block
+
+    def _all_blocks(self) -> Iterator[tuple[bytes, pa.Table | None]]:
+        """Yield each block, the first with its table."""
+        table, self._first_table = self._first_table, None  # so that its memory is freed
+        yield self._first, table
         for block in self._blocks:
-            yield self.dialect.parse(block, schema, strict=strict), block
+            yield block, None
+
+    def _schema_of_records(self) -> pa.Schema | None:
+        """Return the type that most of the first records have in each column; None if none of them can be read."""
+        kinds: dict[str, Counter[pa.DataType]] = {}
+        for record in self._split(self._first)[:ENOUGH_RECORDS]:
+            with suppress(TableError):
+                for field in self.dialect.infer(record + b"\n").schema:
+                    kinds.setdefault(field.name, Counter())[field.type] += 1
+        chosen = {name: most.most_common(1)[0][0] for name, most in kinds.items()}
+        are_mixed = {name for name, most in kinds.items() if {pa.int64(), pa.float64()} <= set(most)}
+        return pa.schema([(name, pa.float64() if name in are_mixed else kind) for name, kind in chosen.items()])
+
+    def _split(self, block: bytes) -> list[bytes]:
+        return split_lines(block) if self.live and self.keeps_faulty else self.dialect.split(block)
+
+    def _with_faulty(self, schema: pa.Schema, block: bytes) -> tuple[pa.Table, list[bytes]]:
+        """Return a block's rows, of which those that cannot be read hold nothing, and its records, these repaired."""
+        nothing = pa.table([pa.nulls(1, field.type) for field in schema], schema=schema)
+        tables, kept = [], []
+        for records, table, fault in self._parsed(schema, self._split(block), self._rows_before):
+            tables.append(nothing if table is None else table)
+            kept += records if table is not None else [self.dialect.repaired(records[0])]
+            self.faulty += [fault] if table is None else []
+        self._rows_before += len(kept)
+        return pa.concat_tables(tables), kept
+
+    def _before_error(self, schema: pa.Schema, block: bytes) -> Iterator[tuple[pa.Table, bytes]]:
+        """Yield the rows of a block before its first record that cannot be read."""
+        before = self.dialect.rows
+        for records, table, _ in self._parsed(schema, self._split(block), before):
+            if table is None:
+                break
+            yield table, b"".join(record + b"\n" for record in records)
+
+    def _parsed(
+        self, schema: pa.Schema, records: list[bytes], before: int
+    ) -> Iterator[tuple[list[bytes], pa.Table | None, str]]:
+        """Yield records that follow one another, and their rows; a record that cannot be read with its fault.
+
+        Halves of halves are parsed until those are found: few records need few attempts. If one has several lines, a
+        quotation mark that nobody closes may have joined them: then they are tried one by one.
+        """
+        self.dialect.rows, fault = before, f"{self.name}: row {before + 1:,} is no single row"
+        try:
+            table = self.dialect.parse(b"".join(record + b"\n" for record in records), schema, strict=False)
+            if table.num_rows == len(records):
+                yield records, table, ""
+                return
+        except TableError as error:
+            fault = str(error)
+        if len(records) == 1 and len(records := split_lines(records[0])) == 1:
+            yield records, None, fault
+            return
+        half = len(records) // 2
+        yield from self._parsed(schema, records[:half], before)
+        yield from self._parsed(schema, records[half:], before + half)
 
     def _in_types(self, schema: pa.Schema, table: pa.Table, block: bytes, *, strict: bool = False) -> pa.Table:
         """Return a block's rows in these types: by casting the parsed table, or by parsing the text again if needed."""
@@ -234,12 +334,14 @@ def open_text(path: Path, dialect: Callable[[str, bytes], Dialect]) -> TextSourc
     is_pipe = stat.S_ISFIFO(path.stat().st_mode)
     file, is_plain = open_unpacked(path)
     try:
-        chosen = dialect(str(path), file.peek())
+        head = file.peek()
+        encoding = encoding_of(str(path), head)
+        chosen = dialect(str(path), head_in_utf8(head, encoding))
     except BaseException:
         file.close()
         raise
     size = path.stat().st_size if is_plain and not is_pipe else None
-    return TextSource(chosen, file, live=is_pipe and is_plain, size=size)
+    return TextSource(chosen, file, live=is_pipe and is_plain, size=size, encoding=encoding)
 
 
 def in_arrows_memory(block: bytes) -> pa.BufferReader:
@@ -310,17 +412,27 @@ class Blocks:
     With a `separator` of fields, a line break inside quotation marks ends no record.
     """
 
-    def __init__(self, file: BinaryIO, separator: bytes | None, *, live: bool = False, size: int = BLOCK) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        separator: bytes | None,
+        to_utf8: ToUtf8 | None = None,
+        *,
+        live: bool = False,
+        size: int = BLOCK,
+    ) -> None:
         self.file, self.separator, self.live, self.size = file, separator, live, size
+        self._to_utf8 = to_utf8 or ToUtf8("The text")
 
     def __iter__(self) -> Iterator[bytes]:
         waiting: list[bytes] = []  # what came after the last record's end
         looked_from = 0  # bytes waiting, from which on a record's end is looked for
         is_first = True
-        while piece := self._more():
+        while piece := self._what_has_come() if self.live else self.file.read(self.size):
+            is_last = not self.live and len(piece) < self.size
+            piece = self._to_utf8(piece)
             waiting.append(piece.removeprefix(BYTE_ORDER_MARK) if is_first else piece)
             is_first = False
-            is_last = not self.live and len(piece) < self.size
             if is_last or sum(map(len, waiting)) < looked_from:
                 continue
             together = b"".join(waiting)
@@ -333,14 +445,11 @@ class Blocks:
                 raise ValueError(
                     f"no record ends within {LONGEST >> 20} MB" + (UNCLOSED if b'"' in together else "; is it text?")
                 )
-        rest = b"".join(waiting)
-        if self.separator is not None and _is_open(rest, self.separator):
+        rest = b"".join(waiting) + self._to_utf8(b"", last=True)
+        if self.separator is not None and is_open(rest, self.separator) and FAULTY_RECORDS.get() == "stop":
             raise ValueError("a quotation mark opens a field that never ends")
         if rest.strip(b"\r\n" if self.separator is not None else None):
             yield rest
-
-    def _more(self) -> bytes:
-        return self._what_has_come() if self.live else self.file.read(self.size)
 
     def _what_has_come(self) -> bytes:
         """Return the bytes that a stream has ready; wait only if there are none."""
@@ -395,7 +504,7 @@ def _quoted_field_or_line_break(separator: bytes) -> re.Pattern[bytes]:
     return re.compile(begins + rb'"[^"]*(?:""[^"]*)*("|\Z)|\r\n?|\n')
 
 
-def _is_open(text: bytes, separator: bytes) -> bool:
+def is_open(text: bytes, separator: bytes) -> bool:
     """Say whether the text ends inside a quoted field; it begins with a record."""
     if b'"' not in text or (len(marks := _marks(text)) % 2 == 0 and _open_and_close_in_turn(text, marks, separator)):
         return False

@@ -40,12 +40,16 @@ CURRENCY = rf"(?:[A-Za-z]{{1,3}})?\p{{Sc}}|(?i:{CODES})\.?"
 CELL = (
     rf"^(?:[~≈≤≥]|[<>]=?)? ?(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
     r"(?P<digits>[.,]?[0-9](?:[0-9.,' ]*[0-9])?)(?P<exponent>[eE][+-]?[0-9]{1,3})?(?:[.,]--?)?"
+    r"(?: ?(?:±|\+/-) ?[0-9][0-9.,]*)?"  # what a measurement may be off
     r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{N}%/"·.* ]*)?"""
     r" ?(?P<minus>-)? ?(?P<end>\))?$"
 )
 # The digits where this is the decimal mark: in one run, or in groups with the same mark between all of them.
 GROUPED = "[1-9][0-9]{{0,2}}(?:(?:{mark}[0-9]{{3}})+|(?: [0-9]{{3}})+|(?:'[0-9]{{3}})+)"
 INDIAN = "[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"
+UNGROUPED = {".": r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)", ",": r"(?:[0-9]+(?:,[0-9]+)?|,[0-9]+)"}
+# One group of three: if this is no mark between thousands, it is the decimal mark of somebody else.
+ONE_GROUP = {".": r"[1-9][0-9]{0,2},[0-9]{3}", ",": r"[1-9][0-9]{0,2}\.[0-9]{3}"}
 DIGITS = {
     ".": rf"(?:(?:[0-9]+|{GROUPED.format(mark=',')}|{INDIAN})(?:\.[0-9]+)?|\.[0-9]+)",
     ",": rf"(?:(?:[0-9]+|{GROUPED.format(mark='[.]')})(?:,[0-9]+)?|,[0-9]+)",
@@ -75,7 +79,7 @@ def evenly(texts: pa.Array, most: int) -> pa.Array:
 
 @dataclass(frozen=True)
 class NumberCells:
-    """Hold the parts of cells by name: null where a cell is not a number, empty where it lacks this part."""
+    """The parts of cells by name: null where a cell is not a number, empty where it lacks this part."""
 
     parts: dict[str, pa.Array]
 
@@ -156,6 +160,54 @@ def canonical(affix: str) -> str:
     return bare[:-1] if len(bare) > 2 and bare.endswith("s") else bare
 
 
+# A number in a level such as "10,000 - 25,000" or "< 1 year", with thousands between its groups or without.
+LEVEL_NUMBER = re.compile(
+    r"(?P<minus>(?<![\w%)\s])-)?(?P<digits>[1-9][0-9]{0,2}(?:[., '][0-9]{3})+(?![0-9])|[0-9]+)"
+    r"(?P<fraction>[.,][0-9]+)?(?: ?(?P<magnitude>k|thousand|mn?|mio|million|bn?|mrd|billion)\b)?"
+)
+BELOW = re.compile(r"[<≤]|under |below |less than |up to |at most |unter |bis |höchstens ")
+ABOVE = re.compile(r"[>≥]|over |above |more than |at least |über |ab |mehr als |mindestens ")
+BETWEEN = re.compile(r"[^0-9]*(?:-| to | bis |, ?)[^0-9]*")
+LIMITS = 0.1  # the share of a column's levels that must be limits or ranges: among many numbers, <0.5 stays a number
+COME_AGAIN = 5  # cells a bare number must have on average among limits and ranges: measurements do not come again so
+
+
+def ordered_levels(texts: pa.Array | pa.ChunkedArray) -> list[str]:
+    """Return the different texts of a column of ranges and limits in their order; none if it is no such column.
+
+    >>> ordered_levels(pa.array(["65+", "< 18", "18-35", "36-64", "refused"]))
+    ['< 18', '18-35', '36-64', '65+', 'refused']
+    """
+    counts = {level["values"]: level["counts"] for level in texts.drop_null().value_counts().to_pylist()}
+    places: dict[str, tuple[float, int]] = {}
+    limits, bare = 0, []
+    for level in counts:
+        plain = re.sub("[\u2010-\u2015\u2212]", "-", " ".join(level.casefold().split()))
+        parts = list(LEVEL_NUMBER.finditer(plain))
+        ends = [
+            float(re.sub("[., ']", "", part["digits"]) + (part["fraction"] or "").replace(",", "."))
+            * MAGNITUDES.get(part["magnitude"] or "", 1.0)
+            * (-1 if part["minus"] else 1)
+            for part in parts
+        ]
+        above = ABOVE.match(plain) or (parts and "+" in plain[parts[-1].end() :])
+        side = 1 if above else -1 if BELOW.match(plain) else 0
+        if len(ends) == 2 and not side:
+            if ends[0] >= ends[1] or not BETWEEN.fullmatch(plain[parts[0].end() : parts[1].start()]):
+                return []  # results of a match, or codes
+            limits += 1
+        elif side and parts:
+            limits += 1
+        elif len(ends) == 1:
+            bare.append(level)
+        elif ends:
+            return []
+        places[level] = (ends[0], side) if ends else (np.inf, 0)
+    if limits < max(LIMITS * len(counts), 1) or sum(counts[level] for level in bare) < COME_AGAIN * len(bare):
+        return []
+    return sorted(counts, key=lambda level: (places[level], level))
+
+
 def _mask(found: pa.Array) -> Mask:
     return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), dtype=bool)  # noqa: FBT003
 
@@ -165,6 +217,7 @@ LOOKED_AT = 1000  # cells that are checked first: most columns of text fail here
 LEARNED_FROM = 20_000  # cells, and those besides that are then found to be written otherwise
 MOST_DECIMALS = 400  # no float has more
 CODE_LENGTH = 5  # digits alone, at least so many and equally many in all cells: a postcode, an account
+DIGITS_E_DIGITS = r"^[0-9]+[eE][0-9]+$"  # 12E5: a code, or a number
 MAGNITUDES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9,
               "mrd": 1e9, "billion": 1e9}  # fmt: skip
 TYPOS = 0.001  # a share of digits with a zero in front that does not make a column one of codes
@@ -177,7 +230,7 @@ Affixes = tuple[str, str]  # what stands before and after the digits
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """Hold how the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
+    """How the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
 
     decimal: str = "."  # a point or a comma; the other one, spaces and apostrophes stand between groups of digits
     thousands: str = ""  # which of these does, where one does
@@ -204,7 +257,8 @@ class NumberFormat:
     def _usual(self, texts: pa.Array) -> NDArray[np.float64]:
         """Return the numbers of cells in the column's usual form, NaN for others. This is ten times as fast."""
         before, after = self.before.strip(), self.after.strip()
-        pattern = f"^-?(?:{re.escape(before)} ?)?{DIGITS[self.decimal]}(?: ?{re.escape(after)})?$"
+        digits = (DIGITS if self.thousands else UNGROUPED)[self.decimal]
+        pattern = f"^-?(?:{re.escape(before)} ?)?{digits}(?: ?{re.escape(after)})?$"
         usual = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string()))
         for text in filter(None, (before, after, *" ',.".replace(self.decimal, ""))):
             usual = pc.replace_substring(usual, text, "")
@@ -220,7 +274,24 @@ class NumberFormat:
             bare = cells.are("before", "") & cells.are("after", "") & cells.match("digits", r"^[0-9]*\.[0-9]+$")
             x = np.where(np.isnan(x) & bare, cells.sizes("."), x)
         x = np.where(cells.negative(), -x, x)
-        return np.where(cells.proper() & np.isfinite(x), x, np.nan)
+        return np.where(cells.proper() & np.isfinite(x) & ~self._two_readings(cells), x, np.nan)
+
+    def two_readings(self, texts: pa.Array) -> Mask:
+        """Say which texts may be two numbers: 50.629 beside 50,6, where a point never stood between thousands."""
+        return self._two_readings(NumberCells.of(without_gaps(texts)))
+
+    def _two_readings(self, cells: NumberCells) -> Mask:
+        if self.thousands in (",", "."):
+            return np.zeros(len(cells.parts["digits"]), dtype=bool)
+        return cells.match("digits", f"^{ONE_GROUP[self.decimal]}$")
+
+    def without_unit(self, texts: pa.Array) -> bool:
+        """Say whether no text has a unit, though the numbers of this column have one."""
+        if not (self.before or self.after):
+            return False
+        present = without_gaps(texts).drop_null()
+        bare = pc.match_substring_regex(present, r"^[-+(]?[0-9.,' ]+\)?$")
+        return len(present) > 0 and bool(pc.all(bare).as_py())
 
     def _units(self, cells: NumberCells) -> tuple[Mask, NDArray[np.float64]]:
         """Say which cells have this column's unit or none, and return the factors of their numbers (k, M, bn)."""
@@ -302,12 +373,19 @@ def _learn(texts: pa.Array, usual: str) -> tuple[NumberFormat | None, str]:
         return None, about_units
     decimal, about_marks = _decimal_mark(cells, usual, currency=any(map(is_currency, affixes)))
     writing = NumberFormat(decimal, _thousands(cells, decimal), *affixes, _decimals(cells, decimal), magnitudes)
-    return writing, "; ".join(filter(None, (about_marks, about_units)))
+    with_error = pc.any(pc.match_substring_regex(texts, r"±|\+/-")).as_py()
+    about_errors = "what stands behind ± is left out" if with_error else ""
+    return writing, "; ".join(filter(None, (about_marks, about_units, about_errors)))
 
 
 def _are_codes(texts: pa.Array, gaps: int) -> bool:
-    """Say whether the texts are codes, not amounts: some have zeros in front, or all are digits of one length."""
+    """Say whether the texts are codes, not amounts: some have zeros in front, or all are digits of one length.
+
+    Or most are digits, E, digits: programs and spreadsheets write an exponent with its sign, or after a decimal mark.
+    """
     if (pc.mean(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py() or 0) > TYPOS:
+        return True
+    if (pc.mean(pc.match_substring_regex(texts, DIGITS_E_DIGITS)).as_py() or 0) > 1 / 2:
         return True
     lengths = pc.min_max(pc.utf8_length(texts)).as_py()
     same = lengths["min"] == lengths["max"] >= CODE_LENGTH and not gaps

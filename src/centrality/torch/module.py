@@ -18,7 +18,7 @@ from centrality._internal.input import CheckedRows
 from centrality.network import formulas
 from centrality.network.calibration import Calibration, checked_t
 from centrality.network.context import SAME_LEVEL, CategoryEffects, Context, ContextCalibration
-from centrality.network.engine_backend import Back, Outputs
+from centrality.network.engine_backend import Back, NetworkScorer, Outputs
 from centrality.network.forest import Forest
 from centrality.network.formulas import Constants
 from centrality.network.network import Network
@@ -28,7 +28,7 @@ from centrality.torch.networks import finest, to_score
 
 
 class Buffers(nn.Module):
-    """Hold arrays as buffers, floating ones in the most precise type that the device has."""
+    """A module of arrays as buffers, floating ones in the most precise type that the device has."""
 
     def hold(self, finest: torch.dtype, arrays: Constants) -> None:
         """Register a buffer for each array, and nothing for None."""
@@ -64,7 +64,7 @@ class TorchForest(Buffers):
 
 
 class TorchLevels(Buffers):
-    """Return the effects of the rows' levels, 0 for a level not seen in fitting."""
+    """Return the effects of the rows' categories, 0 for a category that did not occur in fitting."""
 
     columns: Tensor
     keys: Tensor
@@ -95,7 +95,7 @@ class TorchContext(Buffers):
 
 
 class TorchKinds(Buffers):
-    """Shift units so that they are comparable between kinds of rows."""
+    """Shift head scores so that they compare between contexts."""
 
     def __init__(self, kinds: ContextCalibration, finest: torch.dtype) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class TorchKinds(Buffers):
         return x.cummax(2).values
 
     def forward(self, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
-        shifted: Tensor = formulas.within_kinds(self, units, z)
+        shifted: Tensor = formulas.shift_by_context(self, units, z)
         return shifted
 
 
@@ -205,7 +205,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
-class TorchScorer:
+class TorchScorer(NetworkScorer):
     """Computes a network's outputs with torch; arrays of scaled rows in, arrays out."""
 
     def __init__(self, network: Network, device: str) -> None:
@@ -219,7 +219,7 @@ class TorchScorer:
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
         with self._one_at_a_time, torch.no_grad(), exact_products():
-            return np.asarray(self._networks(self._there(z)).cpu().numpy())
+            return np.asarray(self._networks(self._to_device(z)).cpu().numpy())
 
     def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
@@ -232,18 +232,18 @@ class TorchScorer:
         n, s = at.shape
         points = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1)
         with self._one_at_a_time, exact_products():
-            places = self._there(points).requires_grad_()
+            places = self._to_device(points).requires_grad_()
             outputs: Tensor = self._networks(places)
 
         def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
             with self._one_at_a_time, exact_products():
-                given = self._there(by).reshape(outputs.shape)
-                (by_points,) = torch.autograd.grad(outputs, places, given, retain_graph=True)  # once for each head
+                by_outputs = self._to_device(by).reshape(outputs.shape)
+                (by_points,) = torch.autograd.grad(outputs, places, by_outputs, retain_graph=True)  # once for each head
             return np.asarray(by_points.view(n, s, -1).sum(1).cpu().numpy())
 
         return outputs.detach().view(self.members, n, s, -1).cpu().numpy(), back
 
-    def _there(self, array: NDArray[np.float32]) -> Tensor:
+    def _to_device(self, array: NDArray[np.float32]) -> Tensor:
         """Copy an array to the device."""
         return torch.from_numpy(np.require(array, np.float32, ["C", "W"])).to(self.device)
 
@@ -258,16 +258,16 @@ class DeviceScorer:
         """Return both heads in the units in which they are mixed."""
         blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, rows.shape[0], ROWS_AT_ONCE))
         with torch.no_grad(), exact_products():
-            found = [self._module.units(self._there(block)) for block in blocks]
-            return np.asarray(torch.cat(found).cpu().numpy(), dtype=np.float64)
+            units = [self._module.units(self._to_device(block)) for block in blocks]
+            return np.asarray(torch.cat(units).cpu().numpy(), dtype=np.float64)
 
-    def _there(self, block: CheckedRows | Tensor) -> Tensor:
+    def _to_device(self, block: CheckedRows | Tensor) -> Tensor:
         if isinstance(block, Tensor):
             return block.to(self._device)
-        own = torch.from_numpy(np.require(block, requirements=["C", "W"]))
+        rows = torch.from_numpy(np.require(block, requirements=["C", "W"]))
         if self._device.startswith("cuda"):
-            own = own.pin_memory()  # the next block is copied while this one is computed with
-        return own.to(self._device, non_blocking=True)
+            rows = rows.pin_memory()  # the next block is copied while this one is computed with
+        return rows.to(self._device, non_blocking=True)
 
 
 @contextmanager

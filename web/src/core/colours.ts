@@ -17,6 +17,7 @@ const CHANGE = hex("0a4ea83f79c27ea5d7b9c6d6b8b8b4e0c39ae9a25dd97a1eb35300");
 const KINDS = hex("296e9bc25900009e73cc79a756b4e96625ff8d4d33aba512dccf00f7bbd7" + "8a8f98");
 export const OTHER = KINDS.length - 1;
 export const ODD = { light: [194, 24, 60], dark: [255, 107, 107] };
+const [SKY, BRIGHT, ODD_END] = [[176, 208, 255], 0.75, 0.3]; // in the dark: mixed into so much of the odd end of the colours
 const GAP = [138, 143, 152]; // of rows without a value
 
 export type Map = "even" | "change" | "kinds";
@@ -62,7 +63,9 @@ export function shade(map: Map, at: number, dark: boolean): number[] {
   const place = map === "even" ? (dark ? 0.3 + 0.7 * at : 0.93 * at) : at;
   const k = Math.min(stops.length - 2, Math.floor(place * (stops.length - 1)));
   const part = place * (stops.length - 1) - k;
-  return stops[k].map((low, c) => Math.round(low + (stops[k + 1][c] - low) * part));
+  // In the dark what is odd must not be the dimmest: towards that end blue becomes bright.
+  const light = map === "even" && dark ? BRIGHT * Math.max(0, 1 - at / ODD_END) : 0;
+  return stops[k].map((low, c) => Math.round((1 - light) * (low + (stops[k + 1][c] - low) * part) + light * SKY[c]));
 }
 
 export const css = (rgb: number[]) => `rgb(${rgb.join(" ")})`;

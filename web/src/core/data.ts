@@ -1,6 +1,6 @@
 // The bytes that src/centrality/apps/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedAnswers, EmbeddedPictures, Header, Mixing, StoredArray, Texts, Why } from "./header";
+import type { Axes, EmbeddedAnswers, EmbeddedPictures, Findings, Header, Mixing, StoredArray, Texts, Why } from "./header";
 import { type Summary, summaryOf } from "./summary";
 import { brief, moments, plain } from "./words";
 
@@ -42,9 +42,9 @@ export interface Data {
   asks: boolean; // why a row is odd, and what lies near it, is asked of the host
   why?: (row: number) => Why | undefined; // from the page's own bytes, where they hold some rows' answers
   colour: string; // "f", or "=" and the column that rows are coloured by to begin with
-  whatIf: string[]; // columns whose values may be changed; what follows is asked of the host as well
-  way: boolean; // from a row to a typical place
-  words: boolean; // that make a text odd
+  findings?: Findings | "ask"; // what is wrong, or the host is asked for it after the first picture
+  typicalWith: boolean; // the host says which cells would make a row typical
+  words: string[]; // columns of texts of which the host says which words make a row odd
   whole: boolean; // pictures and texts as large as they are
   later: boolean; // the host makes a better map
   jobs: boolean; // it learns from marks, picks rows and finds copies
@@ -128,9 +128,9 @@ function read(whole: ArrayBuffer, print: string): Data {
     guilty: header.guilty ?? [],
     given: header.given ?? [],
     mayBeGiven: header.may_be_given ?? [],
-    whatIf: header.what_if ?? [],
-    way: Boolean(header.way),
-    words: Boolean(header.words),
+    findings: header.findings,
+    typicalWith: Boolean(header.typical_with),
+    words: header.words ?? [],
     whole: Boolean(header.whole),
     later: Boolean(header.later),
     jobs: Boolean(header.jobs),

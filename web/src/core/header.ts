@@ -84,6 +84,25 @@ export interface Against {
   units: StoredArray;
 }
 
+export interface Finding {
+  kind: string;
+  sentence: string;
+  reason: string;
+  columns: string[];
+  count: number;
+  rows: number[];
+  severity: number;
+  examples: number[];
+  typical: number | null;
+  advice: string;
+}
+
+export interface Findings {
+  verdict: string;
+  rows: number;
+  findings: Finding[];
+}
+
 export interface Header {
   title: string;
   n: number;
@@ -100,9 +119,9 @@ export interface Header {
   why?: EmbeddedAnswers | "ask";
   colour?: string;
   guilty?: string[];
-  what_if?: string[];
-  way?: boolean;
-  words?: boolean;
+  findings?: Findings | "ask";
+  typical_with?: boolean;
+  words?: string[];
   cells?: Record<string, Texts>;
   keys?: Texts | "ask";
   whole?: boolean;
@@ -133,10 +152,10 @@ export interface Why {
   heat?: Heat;
 }
 
-export interface WhatIf {
+export interface TypicalWith {
+  columns: string[];
+  like: number;
   units: [number, number];
-  reasons: Reason[];
-  typical: [number, number];
 }
 
 export interface Word {

@@ -2,6 +2,10 @@
 
 import type { Ranges } from "./ranges";
 
+export const PANELS = ["findings", "review", "ranking", "columns", "compare"] as const;
+export type Panel = (typeof PANELS)[number];
+export const [NONE, EVERY] = [-1, -2]; // no finding, and all of them
+
 export interface State {
   t: number;
   x: number; // the middle of what is seen, in map units
@@ -13,18 +17,20 @@ export interface State {
   ranges: Ranges; // of columns
   rule: "" | "share" | "fdr";
   level: number; // of the rule
-  panel: "review" | "ranking" | "columns" | "whatif";
+  panel: Panel;
+  cause: number; // the finding that is open, and whose rows are reviewed; EVERY for all findings, or NONE
+  a: string; // the two groups that are compared, as `core/sides.ts` spells them
+  b: string;
   list: "ends" | "moves" | "differ"; // the last: where two models disagree
   by: string; // a column by which the ends of the ranking are told group by group, or ""
   table: "" | "table" | "gallery";
   theme: "" | "light" | "dark";
-  groups: "on" | "off"; // lines around dense places, and names
-  beside: number; // the t of a second map, or -1
+  groups: "names" | "lines" | "off"; // what is drawn of dense places: their names, lines around them as well
   pinned: number; // a row, or -1
   selection: Uint32Array;
 }
 
-export type Key = keyof State | "marks" | "map"; // what is said of rows, and where they lie, change as well
+export type Key = keyof State | "marks" | "map" | "findings" | "lit"; // what is said of rows, where they lie, what is wrong and what is lit up change as well
 export type Changed = Set<Key>;
 export const any = (changed: Changed, ...keys: Key[]) => keys.some((key) => changed.has(key));
 
@@ -41,19 +47,21 @@ export const beginning = (t: number): State => ({
   ranges: {},
   rule: "",
   level: 0.05,
-  panel: "review",
+  panel: "findings",
+  cause: NONE,
+  a: "",
+  b: "",
   list: "ends",
   by: "",
   table: "",
   theme: "",
-  groups: "on",
-  beside: -1,
+  groups: "names",
   pinned: -1,
   selection: new Uint32Array(),
 });
 
-/** The part of a link after #: only what differs from the beginning. */
-export function written(state: State, first: State): string {
+/** The part of a link after #: only what differs from the beginning, and the selection if it is not too long for it. */
+export function written(state: State, first: State, longest = LONGEST): string {
   const out = new URLSearchParams();
   const round = (v: number) => String(Number(v.toPrecision(6)));
   if (state.t !== first.t) out.set("t", round(state.t));
@@ -62,20 +70,20 @@ export function written(state: State, first: State): string {
   if (Object.keys(state.ranges).length) out.set("ranges", JSON.stringify(state.ranges));
   if (state.rule) out.set("rule", `${state.rule}_${round(state.level)}`);
   if (state.pinned >= 0) out.set("row", String(state.pinned));
-  if (state.beside >= 0) out.set("beside", round(state.beside));
-  for (const key of ["colour", "query", "panel", "list", "by", "table", "theme", "groups"] as const) {
+  if (state.cause !== NONE) out.set("cause", String(state.cause));
+  for (const key of ["colour", "query", "panel", "a", "b", "list", "by", "table", "theme", "groups"] as const) {
     if (state[key] !== first[key]) out.set(key, state[key]);
   }
-  const rows = runs(state.selection);
-  if (rows && rows.length <= LONGEST) out.set("rows", rows);
+  const rows = runs(state.selection, longest);
+  if (rows && rows.length <= longest) out.set("rows", rows);
   return out.toString();
 }
 
 /** Are there too many selected rows, too far apart, for a link to hold them? */
-export const tooMany = (selection: Uint32Array) => runs(selection).length > LONGEST;
+export const tooMany = (selection: Uint32Array) => runs(selection, LONGEST).length > LONGEST;
 
 /** Rising numbers as text: the step to each from the one before, and after a minus how many follow it one by one. */
-function runs(rows: Uint32Array): string {
+function runs(rows: Uint32Array, longest: number): string {
   const parts: string[] = [];
   let end = 0; // of the run before
   for (let i = 0; i < rows.length; ) {
@@ -84,7 +92,7 @@ function runs(rows: Uint32Array): string {
     parts.push((rows[i] - end).toString(36) + (j > i ? `-${(j - i).toString(36)}` : ""));
     end = rows[j];
     i = j + 1;
-    if (parts.length > LONGEST) break; // too many already
+    if (parts.length > longest) break; // too many already
   }
   return parts.join(".");
 }
@@ -123,13 +131,14 @@ export function readBack(text: string, first: State, n: number): State {
   if (Number.isInteger(row) && within(row, 0, n - 1)) state.pinned = row;
   state.colour = given.get("colour") ?? first.colour;
   state.query = given.get("query") ?? "";
-  state.panel = oneOf(given.get("panel"), ["review", "ranking", "columns", "whatif"]);
-  state.groups = oneOf(given.get("groups"), ["on", "off"]);
-  const beside = Number(given.get("beside") ?? -1);
-  if (within(beside, 0, 1)) state.beside = beside;
+  state.panel = oneOf(given.get("panel"), [first.panel, ...PANELS]);
+  const cause = Number(given.get("cause") ?? NONE);
+  if (Number.isInteger(cause) && cause >= EVERY) state.cause = cause;
+  [state.a, state.b] = [given.get("a") ?? "", given.get("b") ?? ""];
+  state.groups = oneOf(given.get("groups"), ["names", "lines", "off"]);
   state.list = oneOf(given.get("list"), ["ends", "moves", "differ"]);
   state.by = given.get("by") ?? "";
-  state.table = oneOf(given.get("table"), ["", "table", "gallery"]);
+  state.table = oneOf(given.get("table"), [first.table, "", "table", "gallery"]);
   state.theme = oneOf(given.get("theme"), ["", "light", "dark"]);
   state.ranges = rangesOf(given.get("ranges"));
   state.selection = rowsOf(given.get("rows") ?? "", n);

@@ -16,7 +16,7 @@ export const short = (value: number) => String(Number(value.toPrecision(3)));
 /** A score: three decimals, or two digits where these would all be zero. */
 export const score = (f: number) => (f >= 0.0995 || f === 0 ? f.toFixed(3) : f >= 0.001 ? f.toFixed(4) : f.toExponential(1));
 
-export const percent = (share: number) => `${share >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))}%`;
+export const percent = (share: number) => `${share >= 0.995 && share < 1 ? Math.floor(1000 * share) / 10 : share >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))}%`;
 
 /** A moment: its day, and its time to so many characters where it has one. */
 export function day(moment: number, time = 19): string {

@@ -11,6 +11,7 @@ import type { Scene } from "./scene";
 const FEWEST = 300; // rows of which groups can be told
 const ENOUGH = 20_000; // rows that groups are named by
 const [SMALLEST, MOST] = [0.02, 12]; // share of the rows in a group that is named, and how many are
+const [FEWEST_ODD, ODD] = [10, 0.5]; // rows of a smaller group that is named as well, if its typical score is below such a share of the map's
 const APART = 1; // deviations, or a quarter of a level's share: less sets nothing apart
 const [COMMON, OFTENER] = [0.25, 1.5]; // a word names a group if it stands in such a share of its texts, and so much oftener than elsewhere
 
@@ -18,7 +19,7 @@ export class Groups {
   #known?: [number[][], Named[]];
 
   any({ state: { groups: on, zoom, table }, data }: Scene): boolean {
-    return on === "on" && data.n >= FEWEST && zoom <= FAR && !table; // who reads a table looks at single rows
+    return on !== "off" && data.n >= FEWEST && zoom <= FAR && !table; // who reads a table looks at single rows
   }
 
   draw(c: CanvasRenderingContext2D, frame: Frame, scene: Scene): void {
@@ -26,12 +27,12 @@ export class Groups {
     const { data, dark, paint, state: camera } = scene;
     if (!this.#known) {
       const grid = density(data.x, data.y);
-      this.#known = [contours(grid), names(data, groups(grid))];
+      this.#known = [contours(grid), names(data, groups(grid), scene.scores.f)];
     }
     const [lines, named] = this.#known;
     c.strokeStyle = dark ? "#fff" : "#1c1e21";
     c.lineWidth = 1;
-    lines.forEach((line, k) => {
+    if (camera.groups === "lines") lines.forEach((line, k) => {
       c.globalAlpha = 0.34 - 0.08 * k;
       c.beginPath();
       for (let i = 0; i < line.length; i += 2) c[i % 4 ? "lineTo" : "moveTo"](...toPixels(camera, frame, [line[i], line[i + 1]]));
@@ -42,8 +43,8 @@ export class Groups {
   }
 }
 
-/** The largest groups, each at its middle, with what sets it apart most and no other group has. */
-function names(data: Data, group: Int32Array): Named[] {
+/** Groups, the odd ones first and then the largest, each at its middle, with what sets it apart most and no other has. */
+function names(data: Data, group: Int32Array, f: Float64Array): Named[] {
   const { x, y, n } = data;
   const step = Math.max(1, Math.floor(n / ENOUGH));
   const rows = new Map<number, number[]>();
@@ -52,7 +53,12 @@ function names(data: Data, group: Int32Array): Named[] {
     if (!rows.has(summit)) rows.set(summit, []);
     rows.get(summit)!.push(row);
   }
-  const large = [...rows.values()].filter((of) => of.length * step >= SMALLEST * n).sort((a, b) => b.length - a.length).slice(0, MOST);
+  const scored = [...rows.values()].filter((of) => of.length >= FEWEST_ODD).map((of) => ({ of, score: middleOf(of, f) }));
+  const usual = middleOf(scored.flatMap(({ of }) => of), f);
+  const named = scored.filter(({ of, score }) => of.length * step >= SMALLEST * n || score < ODD * usual);
+  const odd = named.filter(({ score }) => score < ODD * usual).sort((a, b) => a.score - b.score).slice(0, MOST / 2);
+  const others = named.filter((one) => !odd.includes(one)).sort((a, b) => b.of.length - a.of.length);
+  const large = [...odd, ...others].slice(0, MOST).map(({ of }) => of);
   if (large.length < 2) return []; // what is all there is has no need of a name
   const taken = new Set<string>();
   const texts = data.columns.find((column) => column.name === data.itemColumn);
@@ -66,6 +72,8 @@ function names(data: Data, group: Int32Array): Named[] {
     return [[name, [middle(x, of), middle(y, of)]]];
   });
 }
+
+const middleOf = (rows: number[], f: Float64Array) => Float64Array.from(rows, (row) => f[row]).sort()[rows.length >> 1];
 
 /** In how many of the texts each word stands. */
 function counted(texts: Column, rows: number[]): Map<string, number> {

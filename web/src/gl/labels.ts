@@ -7,20 +7,26 @@ import type { Scene } from "./scene";
 
 export const FAR = 2; // zoom beyond which the reader looks at single rows
 const ENOUGH = 20_000; // rows whose middle is taken
-const ROOM = 16; // pixels between two names
+const [HIGH, GAP] = [16, 4]; // pixels of a line, and between two names
+const SIDES: Pair[] = [[0, 0], [0, -HIGH], [0, HIGH]]; // where a name is tried: at its place, above, below
 
 export type Named = [string, Pair]; // a name, and where on the map it belongs
 
-/** Write names on the map, each where it does not lie on another. */
+/** Write names on the map, the first ones first, each whole and where it does not lie on another, or not at all. */
 export function writeNames(c: CanvasRenderingContext2D, frame: Frame, camera: Camera, names: Named[], dark: boolean): void {
   c.font = "600 12px system-ui, sans-serif";
   c.textAlign = "center";
   c.lineJoin = "round";
-  const taken: Pair[] = [];
+  const taken: [Pair, number][] = []; // middles, and halves of their widths
   for (const [text, place] of names) {
-    const [x, y] = toPixels(camera, frame, place);
-    if (taken.some(([a, b]) => Math.abs(a - x) < 40 && Math.abs(b - y) < ROOM)) continue;
-    taken.push([x, y]);
+    const half = c.measureText(text).width / 2 + GAP;
+    const [left, top] = toPixels(camera, frame, place);
+    const inside = ([x, y]: Pair) => x > half && x < frame.width - half && y > HIGH && y < frame.height - HIGH;
+    const free = ([x, y]: Pair) => !taken.some(([[a, b], other]) => Math.abs(a - x) < half + other && Math.abs(b - y) < HIGH);
+    const found = SIDES.map(([dx, dy]): Pair => [left + dx, top + dy]).find((at) => inside(at) && free(at));
+    if (!found) continue;
+    const [x, y] = found;
+    taken.push([found, half]);
     c.lineWidth = 4;
     c.strokeStyle = dark ? "rgb(14 17 22 / .85)" : "rgb(255 255 255 / .9)";
     c.strokeText(text, x, y);

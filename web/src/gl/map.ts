@@ -11,6 +11,7 @@ import { drawOutline, drawRing, drawSign, isNamed, nameAxes } from "./overlay";
 import { Places } from "../core/places";
 import { any, type Changed } from "../core/state";
 import type { Acts, Scene } from "./scene";
+import { Things } from "./things";
 import type { Data } from "../core/data";
 import { FILTERED, type Look, Points, SELECTED } from "./points";
 import { plural } from "../core/words";
@@ -21,6 +22,7 @@ const MARGIN = 20; // pixels from the edge within which a row is not well in vie
 const CORNERS = 300; // of an outline, at most
 const FEW = 20_000; // points that are drawn at least while things move
 const MOST_SIGNS = 2000; // marked rows whose mark is drawn
+const WIDE = 0.6; // of the map: rows whose middle half is wider lie all over it
 
 export class MapPart implements Gestured {
   readonly element: HTMLElement;
@@ -29,12 +31,14 @@ export class MapPart implements Gestured {
   readonly #over = h("canvas.over", { "aria-hidden": "true" });
   readonly #lost = h("div.lost", { role: "alert", hidden: true });
   #far!: Far;
+  readonly #things?: Things;
   #labels!: Labels;
   #groups!: Groups;
   #points: Points;
-  readonly #tools: Record<Tool, HTMLButtonElement>;
-  readonly #grouped: HTMLButtonElement;
-  readonly #twin: HTMLButtonElement;
+  readonly #lasso: HTMLButtonElement;
+  readonly #fit: HTMLButtonElement;
+  readonly #near: HTMLButtonElement;
+  readonly #island = h("div.island", { hidden: true }); // what the rows are that are lit up
   readonly #gestures: Gestures;
   readonly #frame: Frame = { width: 1, height: 1, square: true, reach: 1 };
   #places?: Places;
@@ -54,26 +58,16 @@ export class MapPart implements Gestured {
     private readonly acts: Acts,
   ) {
     this.#points = new Points(this.canvas, data);
+    if (acts.picture) this.#things = new Things((row) => acts.picture!(row), () => this.outlined());
     this.#budget = Math.min(data.n, 5 * FEW);
     const button = (name: string, label: string, act: () => void) =>
       h("button", { title: label, label, onclick: act }, icon(name));
-    this.#tools = {
-      pan: button("pan", "Move the map", () => this.#use("pan")),
-      box: button("box", "Select a box (or Shift and drag)", () => this.#use("box")),
-      lasso: button("lasso", "Select with a lasso (or Alt and drag)", () => this.#use("lasso")),
-    };
-    this.#grouped = button("groups", "Lines around groups, and their names", () => acts.set({ groups: this.#scene.state.groups === "on" ? "off" : "on" }));
-    this.#twin = button("twin", "A second map at another t", () => this.#double());
-    const zooms = [
-      button("in", "Zoom in", () => this.zoomBy(1.5)),
-      button("out", "Zoom out", () => this.zoomBy(1 / 1.5)),
-      button("fit", "Fit to view: show the whole map", () => this.fit()),
-      button("near", "Zoom to what is selected or found", () => this.near()),
-      this.#grouped,
-      this.#twin,
-    ];
-    this.element = h("div.stage", this.canvas, this.#over, this.#lost);
-    this.tools = h("div.tools", { role: "toolbar", label: "Map" }, ...Object.values(this.#tools), ...zooms);
+    this.#lasso = button("lasso", "Select with a lasso (or Alt and drag; with Shift, a box)", () => this.#use(this.#gestures.tool === "pan" ? "lasso" : "pan"));
+    this.#fit = button("fit", "Fit to view: show the whole map", () => this.fit());
+    this.#near = button("near", "Zoom to what is selected or found", () => this.near());
+    this.element = h("div.stage", this.canvas, this.#over, this.#island, this.#lost);
+    this.tools = h("div.tools", { role: "toolbar", label: "Map" }, this.#lasso, button("in", "Zoom in", () => this.zoomBy(1.5)),
+      button("out", "Zoom out", () => this.zoomBy(1 / 1.5)), this.#fit, this.#near);
     // In a notebook the page must still scroll: there the map zooms once it has been clicked.
     this.#gestures = new Gestures(this, () => acts.linked || document.activeElement === this.canvas);
     this.#use("pan");
@@ -131,13 +125,15 @@ export class MapPart implements Gestured {
     if (first) this.#resize();
     if (first || changed.has("map")) this.#survey();
     if (!first && changed.has("map")) this.#points.move();
-    this.#grouped.ariaPressed = String(this.#scene.state.groups === "on");
-    this.#twin.ariaPressed = String(this.#scene.state.beside >= 0);
+    const { x, y, zoom, selection } = scene.state;
+    this.#fit.hidden = !x && !y && zoom === 1;
+    this.#near.hidden = !selection.length && !scene.filter;
     if (any(changed, "colour", "theme") && this.#scene.values) this.#points.paint(this.#scene.values);
-    if (any(changed, "query", "ranges", "selection")) this.#mark();
+    if (any(changed, "query", "ranges", "selection", "lit")) this.#mark();
     if (changed.has("pinned") && !any(changed, "x", "y", "zoom")) this.#bring(this.#scene.state.pinned);
-    if (any(changed, "map", "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
+    if (any(changed, "map", "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection", "lit")) this.#draw();
     this.outlined();
+    this.#nameLit();
   }
 
   /** Draw all points, now that things have come to rest. */
@@ -145,9 +141,19 @@ export class MapPart implements Gestured {
     if (this.#partly) this.#drawAll();
   }
 
-  #double(): void {
-    const { beside, t } = this.#scene.state;
-    this.acts.set({ beside: beside < 0 ? (t < 0.5 ? 1 : 0) : -1 });
+  /** What is lit up, written above where most of it lies; in the middle of the top if it lies all over the map. */
+  #nameLit(): void {
+    const { lit, data } = this.#scene;
+    this.#island.hidden = !lit?.rows.length;
+    if (this.#island.hidden) return;
+    this.#island.textContent = lit!.name;
+    const { width } = this.#frame;
+    const sides = [data.x, data.y].map((line) => spreadOf(line, lit!.rows));
+    const [px, py] = toPixels(this.#scene.state, this.#frame, [sides[0].middle, sides[1].middle]);
+    const apart = Math.max(sides[0].spread, sides[1].spread) > WIDE;
+    const half = this.#island.offsetWidth / 2;
+    this.#island.style.left = `${Math.max(half + 4, Math.min(width - half - 4, apart ? width / 2 : px))}px`;
+    this.#island.style.top = `${apart ? 8 : Math.max(8, Math.min(this.#frame.height - 40, py - 52))}px`;
   }
 
   /** A ring around the row that is pointed at elsewhere, brought into view if it is not. */
@@ -281,7 +287,7 @@ export class MapPart implements Gestured {
 
   #use(tool: Tool): void {
     this.#gestures.tool = tool;
-    for (const [name, button] of Object.entries(this.#tools)) button.ariaPressed = String(name === tool);
+    this.#lasso.ariaPressed = String(tool === "lasso");
     this.canvas.style.cursor = tool === "pan" ? "grab" : "crosshair";
   }
 
@@ -303,10 +309,10 @@ export class MapPart implements Gestured {
   }
 
   #mark(): void {
-    const { filter, data, state } = this.#scene;
+    const { filter, data, state, lit } = this.#scene;
     const states = new Uint8Array(data.n);
     if (filter) for (let row = 0; row < data.n; row++) states[row] = filter[row] ? 0 : FILTERED;
-    for (const row of state.selection) states[row] |= SELECTED;
+    for (const row of lit?.rows ?? state.selection) states[row] |= SELECTED;
     this.#points.mark(states);
   }
 
@@ -335,7 +341,7 @@ export class MapPart implements Gestured {
   }
 
   #look(): Look {
-    const { state, data, paint, limit, dark } = this.#scene;
+    const { state, data, paint, limit, dark, lit } = this.#scene;
     const { width, height } = this.#frame;
     const [sx, sy] = scale(state, this.#frame);
     const spread = Math.sqrt((width * height) / data.n);
@@ -348,7 +354,8 @@ export class MapPart implements Gestured {
       size,
       brush: state.brush ?? [-1, 2],
       limit,
-      chosen: state.selection.length > 0,
+      chosen: lit ? lit.rows.length > 0 : state.selection.length > 0,
+      lit: Boolean(lit),
       dark,
     };
   }
@@ -360,10 +367,10 @@ export class MapPart implements Gestured {
     const corners = this.#gestures.corners();
     const signs = this.#signs();
     const { dark, state, paint } = this.#scene;
-    const resting = !corners.length && !signs.length && !this.#far.any;
+    const resting = !corners.length && !signs.length && !this.#far.any && !this.#things;
     const empty = resting && !rows.length && !this.#named && !this.#groups.any(this.#scene) && paint.map !== "kinds";
     const { x, y, zoom } = state;
-    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, this.#groups.any(this.#scene)].join() : "?";
+    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, state.groups, this.#groups.any(this.#scene)].join() : "?";
     if (overlaid !== "?" && overlaid === this.#overlaid) return; // the browser would put together the whole page again
     this.#overlaid = overlaid;
     this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared
@@ -371,6 +378,7 @@ export class MapPart implements Gestured {
     c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     c.clearRect(0, 0, this.#frame.width, this.#frame.height);
     this.#far.draw(c, this.#frame, this.#scene);
+    this.#things?.draw(c, this.#frame, this.#scene);
     this.#groups.draw(c, this.#frame, this.#scene);
     this.#labels.draw(c, this.#frame, this.#scene);
     for (const row of signs) drawSign(c, this.toPixels(row), this.#scene.marks.of(row).mark, dark);
@@ -384,4 +392,11 @@ export class MapPart implements Gestured {
     const marks = this.#scene.marks.size && this.#scene.marks.size <= MOST_SIGNS ? this.#scene.marks.all() : [];
     return marks.filter(({ mark }) => mark).map(({ row }) => this.#scene.data.row(row)).filter((row) => row >= 0);
   }
+}
+
+/** Where rows lie along an axis: their median, and how wide their middle half is. */
+function spreadOf(line: Float32Array, rows: Uint32Array): { middle: number; spread: number } {
+  const sorted = Float32Array.from(rows, (row) => line[row]).sort();
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))];
+  return { middle: at(0.5), spread: at(0.75) - at(0.25) };
 }

@@ -15,6 +15,7 @@ export interface Look {
   brush: [number, number]; // scores outside are faint
   limit: number; // scores below are ringed; 0 for none
   chosen: boolean; // there is a selection: the others step back
+  lit: boolean; // it is of rows that are pointed at: in the colour of what is odd
   dark: boolean;
 }
 
@@ -23,9 +24,9 @@ export const SELECTED = 2;
 
 const VERTEX = `#version 300 es
 in vec2 position; in vec2 units; in float value; in float state;
-uniform float size, byScore, limit, chosen, alpha;
+uniform float size, byScore, limit, chosen, lit, dark, alpha;
 uniform vec2 center, scale, range, brush;
-uniform vec3 faint;
+uniform vec3 faint, oddInk;
 uniform sampler2D colours;
 ${SHADER}
 flat out vec4 colour; flat out float wide; flat out float ring;
@@ -38,16 +39,20 @@ void main() {
   float at = clamp((shown - range.x) / max(range.y - range.x, 1e-6), 0.0, 1.0);
   colour = vec4(texelFetch(colours, ivec2(int(at * 255.0 + 0.5), 0), 0).rgb, alpha);
   if (value < 0.0 && byScore < 0.5) colour.rgb = faint;
+  // What is odd stands out in either light: larger, and in the dark, where its blues are dim, before paler typical rows.
+  float oddness = byScore > 0.5 ? 1.0 - at : 0.0;
+  if (dark > 0.5) colour.a *= 0.76 + 0.24 * smoothstep(0.3, 0.9, oddness);
+  if (lit > 0.5 && selected) colour = vec4(oddInk, 1.0);
   if ((chosen > 0.5 && !selected) || (limit > 0.0 && !odd)) colour.a *= 0.3;
   if (away) colour = vec4(faint, 0.16);
-  wide = size * (away ? 0.75 : selected || odd ? 1.45 : 1.0);
-  ring = !away && odd ? 1.0 : !away && selected && wide > 6.0 ? 2.0 : 0.0;
+  wide = size * (away ? 0.75 : selected || odd ? 1.45 : 1.0 + 0.45 * smoothstep(0.95, 1.0, oddness));
+  ring = !away && odd ? 1.0 : !away && lit < 0.5 && (selected || (dark > 0.5 && oddness > 0.97)) && wide > 5.0 ? 2.0 : 0.0;
   gl_Position = vec4((position - center) * scale, 0.0, 1.0);
   gl_PointSize = wide;
 }`;
 
 const FRAGMENT = `#version 300 es
-precision mediump float;
+precision highp float;
 flat in vec4 colour; flat in float wide; flat in float ring;
 uniform vec3 oddInk, ink;
 out vec4 pixel;
@@ -161,6 +166,8 @@ export class Points {
     one("byScore", look.byScore ? 1 : 0);
     one("limit", look.limit * (1 - 2e-6)); // the row at the limit stays above it, whatever float32 makes of it
     one("chosen", look.chosen ? 1 : 0);
+    one("lit", look.lit ? 1 : 0);
+    one("dark", look.dark ? 1 : 0);
     one("alpha", data.n > 50_000 ? 0.75 : 0.88);
     two("center", look.center);
     two("scale", look.scale);

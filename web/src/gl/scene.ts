@@ -12,6 +12,7 @@ export interface Scene extends Painted {
   shown: (row: number) => boolean; // neither filtered nor brushed away
   limit: number; // the score below which rows are flagged
   marks: Pick<Marks, "size" | "all" | "of">;
+  lit?: { rows: Uint32Array; name: string }; // rows that are pointed at elsewhere, and what they are
 }
 
 export interface Acts {
@@ -20,6 +21,7 @@ export interface Acts {
   hold(held: boolean): void; // something is dragged, or let go
   announce(text: string): void;
   keys(): boolean; // single letters are commands
+  picture?(row: number): Promise<string | undefined>; // the address of a row's picture, where rows are pictures
   linked: boolean; // the page is ours: the wheel is always the map's
   gone: AbortSignal; // the page is taken down
 }

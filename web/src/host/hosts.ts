@@ -18,7 +18,7 @@ export interface Keeper {
 }
 
 /** What can be asked of Python: of one row, or, from `review` on, of those that are given. */
-type Question = "why" | "words" | "texts" | "what-if" | "way" | "copies" | "review" | "pick" | "selection";
+type Question = "why" | "words" | "texts" | "typical" | "findings" | "copies" | "review" | "pick" | "selection";
 
 export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view
@@ -34,7 +34,7 @@ export interface Host {
   hovered?(id: number): void; // the reader points at this row
   hover?(act: (id: number) => void): void; // somebody else does
   better?(): Promise<BetterMap>; // how far a better map is, or the map
-  page?(marks: Mark[]): string; // this page as a file, with marks in it
+  page?(marks: Mark[]): string | Promise<string>; // this page as a file, with marks in it
   reviewer?(name: string): void; // who marks
   python?: boolean; // somebody reads `widget.selection` and `widget.marks`
   end?(): void;
@@ -146,6 +146,7 @@ export function fromServer(): Host {
       location.reload();
     },
     better: async () => (await get("map")).json() as Promise<BetterMap>,
+    page: async () => (await get("page")).text(),
   };
 }
 

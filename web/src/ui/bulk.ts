@@ -25,7 +25,7 @@ export class Bulk implements Part {
   update(changed: Changed): void {
     const { state, count, marks, visible } = this.app;
     const chosen = state.selection.length;
-    this.element.hidden = chosen < 2 && (Boolean(chosen) || !visible);
+    this.element.hidden = chosen < 2 && (Boolean(chosen) || !visible || !count);
     if (this.element.hidden || !any(changed, "selection", "query", "ranges", "brush", "marks", "t")) return;
     this.#said.textContent = chosen ? `${plural(chosen, "selected row")}` : `${plural(count, "row")} left by the filter`;
     this.#undo.disabled = !marks.canUndo;

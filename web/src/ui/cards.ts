@@ -3,7 +3,7 @@
 
 import { any, type App, type Changed, type Part } from "../app";
 import { h, on } from "./dom";
-import { face, profile } from "./faces";
+import { face } from "./faces";
 import { RankChart } from "./ranks";
 import { differences, Scores } from "../core/scores";
 import { argsort } from "../core/sorting";
@@ -48,7 +48,7 @@ export class Cards implements Part {
     this.#by = h("select.small", { label: "Both ends of which rows" }, h("option", { value: "" }, "of all rows"),
       ...groups.map(({ name }) => h("option", { value: name }, `by ${name}`)));
     on(this.#by, { change: () => app.set({ by: this.#by.value }) });
-    this.element = h("section.ranking", { label: "Ranking" },
+    this.element = h("section.ranking", { label: "Both ends" },
       h("div.tabs", { role: "group", label: "Which rows" }, ...Object.values(this.#tabs), this.#by),
       this.#chart.element, this.#places);
   }
@@ -58,7 +58,7 @@ export class Cards implements Part {
     for (const [name, tab] of Object.entries(this.#tabs)) tab.ariaPressed = String(name === list);
     this.#by.hidden = list !== "ends" || this.#by.options.length < 2;
     this.#by.value = this.app.state.by;
-    if (!any(changed, "t", "selection", "query", "ranges", "brush", "beside", "list", "by", "rule", "level", "pinned", "theme", "colour")) return;
+    if (!any(changed, "t", "selection", "query", "ranges", "brush", "list", "by", "rule", "level", "pinned", "theme", "colour")) return;
     const found = list === "differ" && this.app.data.against ? this.#differing() : list === "moves" ? this.#moving() : this.#ends();
     this.#draw(list === "moves", found.map(([, rows]) => rows));
     this.#room(found.length);
@@ -112,12 +112,12 @@ export class Cards implements Part {
     return [["Typical of all rows, odd nearby", this.#take(order, 1)], ["Odd among all rows, typical nearby", this.#take(order, -1)]];
   }
 
-  /** The rows that two models judge most differently: the other one at the t of its map, or at this one. */
+  /** The rows that two models judge most differently at this t. */
   #differing(): [string, number[]][] {
     const { data, scores, state } = this.app;
     const { name, ...units } = data.against!;
     this.#other ??= new Scores({ ...data, ...units, inliers: undefined });
-    this.#other.at(state.beside < 0 ? state.t : state.beside);
+    this.#other.at(state.t);
     const order = argsort(differences(scores, this.#other));
     return [[`Odder by ${name}`, this.#take(order, 1)], [`More typical by ${name}`, this.#take(order, -1)]];
   }
@@ -182,7 +182,7 @@ export class Cards implements Part {
     button.classList.toggle("flagged", app.flagged(row));
     const spot = h("span.spot");
     spot.style.background = app.colourOf(row);
-    button.lastElementChild!.replaceChildren(spot, h("b", score(app.scores.f[row])), this.#beside(row) || (app.data.kind !== "picture" && profile(app, row, 34, 18) || ""));
+    button.lastElementChild!.replaceChildren(spot, h("b", score(app.scores.f[row])), this.#beside(row));
     if (!item.firstChild) item.append(button);
     return item;
   }

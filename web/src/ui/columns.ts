@@ -5,7 +5,7 @@ import { any, type App, type Changed, type Part } from "../app";
 import { ColumnChart } from "./chart";
 import type { Column } from "../core/data";
 import { differences } from "../core/differences";
-import { guiltyFirst } from "./compare";
+import { guiltyFirst } from "./typical";
 import { h } from "./dom";
 import { Given } from "./given";
 import { kindOf } from "../core/kinds";

@@ -2,15 +2,17 @@
 // card beside the point; the one that was chosen has it beside the map, where it covers nothing.
 
 import type { App, Changed, Part } from "../app";
-import { exact, many, plural, score, short, signed } from "../core/words";
-import { guiltyFirst } from "./compare";
+import { exact, many, plural, rounded, score, short, signed } from "../core/words";
+import { guiltyFirst } from "./typical";
 import type { Copies } from "./copies";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 import { moreButton } from "./full";
-import { type Answers, guiltyFeatures, unitsAt, weighed } from "./why";
+import { type Answers, guiltyFeatures, MOST_P, typicalLine, unitsAt, weighed } from "./why";
+import type { Column } from "../core/data";
 
-const COLUMNS = 8;
+const [COLUMNS, POINTED] = [8, 4]; // columns of a card, and of one that floats over the map
+const DIGITS = 4; // of a number on a card
 const PAUSE = 120; // milliseconds that the pointer rests before the host is asked
 
 /** One card; `fixed` is the one that was chosen. */
@@ -52,7 +54,7 @@ class Card {
     const { mark, tags, note, by, at } = app.marks.of(row);
     const said = [mark, tags, note, by && `by ${by}`, at].filter(Boolean).join(" · ");
     const named = guiltyFeatures(app, row, this.answers.now(row));
-    const columns = guiltyFirst(data.columns.filter((c) => c.name !== data.itemColumn), named).slice(0, COLUMNS);
+    const columns = guiltyFirst(data.columns.filter((c) => c.name !== data.itemColumn), named).slice(0, fixed ? COLUMNS : POINTED);
     this.element.replaceChildren(
       h("div.head", h("h2", `Row ${data.id(row)}`), app.flagged(row) && h("span.flag", "outlier"),
         fixed && h("button.plain", { label: "Close", onclick: () => app.set({ pinned: -1 }) }, icon("close"))),
@@ -62,12 +64,13 @@ class Card {
           h("div.big", exact(scores.f[row]), score(scores.f[row])),
           h("div.place", { title: `rank ${many(scores.rank(row))} of ${many(data.n)}, from the most typical on` }, scores.standing(row)),
           h("div.soft", scores.beyond(row)),
-          p !== undefined && h("div.soft", exact(p), `p-value ${about}${short(p)}`))),
+          p !== undefined && p <= MOST_P && h("div.soft", exact(p), `p-value ${about}${short(p)}`))),
       this.#crowd(row),
       fixed ? moreButton(app, row) : "",
-      h("div.along", h("span", data.given.length ? "its kind " : "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")),
+      fixed ? h("div.along", h("span", data.given.length ? "its kind " : "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")) : "",
       h("div.reasons"),
-      h("dl", ...columns.flatMap((c) => [h("dt", { title: c.name }, c.name), h("dd", c.text(row) || "—")])),
+      fixed ? typicalLine(app, row, this.answers) : "",
+      h("dl", ...columns.flatMap((c) => [h("dt", { title: c.name }, c.name), h("dd", fixed ? {} : { title: c.text(row) }, (fixed ? c.text(row) : inDigits(c, row)) || "—")])),
       fixed ? this.copies.of(row, () => row === this.row && this.show(row)) : "");
   }
 
@@ -83,6 +86,7 @@ class Card {
     setTimeout(() => {
       if (question !== this.#asked) return; // the pointer has gone on
       void this.answers.ask(row).then(() => question === this.#asked && this.show(row));
+      if (this.fixed) void this.answers.typicalWith(row).then((line) => line && question === this.#asked && this.show(row));
     }, PAUSE);
   }
 
@@ -92,12 +96,18 @@ class Card {
     const place = this.element.querySelector(".reasons");
     if (!why?.reasons.length || !place) return;
     const reasons = weighed(this.app, why.reasons, unitsAt(this.app, this.row), why.typical);
-    place.replaceChildren(h("h3", WHY), reasonsList(this.app, this.row, reasons.slice(0, 5)));
+    place.replaceChildren(h("h3", WHY), reasonsList(this.app, this.row, reasons.slice(0, this.fixed ? 5 : 3)));
   }
 }
 
+/** A cell with few digits: all of them are on the card beside the map. */
+function inDigits({ kind, values, text }: Column, row: number): string {
+  const value = kind === "number" ? values![row] : NaN;
+  return isNaN(value) || Number.isInteger(value) ? text(row) : rounded(value, DIGITS);
+}
+
 /** What stands above reasons. */
-export const WHY = "Why: what makes it odd, or typical";
+const WHY = "Why: what makes it odd, or typical";
 
 export class Detail implements Part {
   readonly dock = h("div.dock"); // beside the map
@@ -131,8 +141,7 @@ export class Detail implements Part {
 
   #show(hovering = false): void {
     const { pinned, panel } = this.app.state;
-    const reviewing = ["review", "whatif"].includes(panel); // there the chosen row stands in the panel
-    const docked = reviewing ? -1 : pinned;
+    const docked = panel === "review" ? -1 : pinned; // there the chosen row stands in the panel
     if (!hovering || docked !== this.#chosen.row) this.#chosen.show(docked);
     this.#pointed.show(this.#hovered === docked ? -1 : this.#hovered);
   }

@@ -1,7 +1,7 @@
 // What a row looks like: its picture, its text, its curve or its first columns; and how its score goes with t.
 
 import type { App } from "../app";
-import { guiltyFirst } from "./compare";
+import { guiltyFirst } from "./typical";
 import { ODD } from "../core/colours";
 import { h, s } from "./dom";
 import type { Heat, Why, Words } from "../core/header";
@@ -18,7 +18,7 @@ export function face(app: App, row: number, large = false, why?: Why, words: Wor
   if (data.kind === "series" && data.curve) return h("span.face.curve", curve(app, row, data.curve(row), why));
   if (data.kind === "text") {
     const column = data.columns.find((c) => c.name === data.itemColumn);
-    if (words.words.length) return h("span.face.text", ...guilty(app, row, words));
+    if (words.words.length) return h("span.face.text", ...guiltyWords(app, row, words));
     if (column) return h("span.face.text", column.text(row) || "—");
   }
   if (large) return ""; // its columns stand below
@@ -28,7 +28,7 @@ export function face(app: App, row: number, large = false, why?: Why, words: Wor
 }
 
 /** The text, with the words painted without which it would be more typical. */
-function guilty(app: App, row: number, { words, typical }: Words): (HTMLElement | string)[] {
+export function guiltyWords(app: App, row: number, { words, typical }: Words): (HTMLElement | string)[] {
   const at = adding(app, unitsAt(app, row), typical);
   const values = words.map(({ global, local }) => at(global, local));
   const most = Math.min(...values, 0) || -1;

@@ -7,10 +7,10 @@ import { many, percent, plural } from "../core/words";
 
 const KEPT = "centrality keys";
 const KEYS: [string, string][] = [
-  ["t", "to the dial; arrow keys turn it"], ["/, Enter", "to the search box, and back to the map"], ["r, c, b, w", "review, columns, table, what if (where Python runs)"],
+  ["t", "to the dial; arrow keys turn it"], ["/, Enter", "to the search box, and back to the map"], ["e, r, c, d, b", "findings, review, columns, compare, table"],
   ["m", "the rows that change most with the dial"], ["arrows, + − 0", "move and zoom the map"],
   ["n, p", "next and previous row, from the oddest on"], ["x, z", "select the row of the card, zoom to what is selected"], ["v", "the row of the card in full"],
-  ["o, f, l, u", "the row of the card is an outlier, fine, for later; undo"], ["Shift + O, F, L", "the same for all rows that are selected or left by the filter"],
+  ["o, f, l, u", "the row of the card, or all rows of the finding that is open, are outliers, fine, for later; undo"], ["Shift + O, F, L", "the same for all rows that are selected or left by the filter"],
   ["Shift, Alt + drag", "select a box, a lasso; with Ctrl to add"], ["Esc", "close, clear"],
 ];
 

@@ -15,7 +15,6 @@ export class Histogram implements Part {
   readonly element: HTMLElement;
   readonly #brush: Brush;
   readonly #said = h("span.said", { role: "status" });
-  readonly #clear = h("button.plain", { hidden: true, onclick: () => this.app.set({ brush: null, ranges: {}, query: "" }) }, "show all");
   readonly #select = h("button.plain", { hidden: true, onclick: () => this.#selectShown() }, "select these");
 
   constructor(private readonly app: App) {
@@ -27,7 +26,7 @@ export class Histogram implements Part {
       return tick;
     });
     this.element = h("section.histogram", { label: "Distribution of centrality" },
-      h("h2", "Distribution", this.#said, this.#select, this.#clear), this.#brush.element,
+      h("h2", "Distribution", this.#said, this.#select), this.#brush.element,
       h("div.scale", { "aria-hidden": "true" }, ...ticks),
       h("div.ends-of-score", h("span", "← odd"), h("span.roots", { title: "Scores and counts are drawn as their square roots, so that the few odd rows have room" }, "square roots"), h("span", "typical →")));
     const watch = new ResizeObserver(() => this.app.paint && this.#draw());
@@ -38,7 +37,7 @@ export class Histogram implements Part {
   update(changed: Changed): void {
     const { brush, ranges, query } = this.app.state;
     if (any(changed, "t", "query", "ranges", "rule", "level", "theme")) this.#draw();
-    this.#clear.hidden = this.#select.hidden = !brush && !query && !Object.keys(ranges).length;
+    this.#select.hidden = !brush && !query && !Object.keys(ranges).length;
     this.#brush.show(brush ? [Math.sqrt(brush[0]), Math.sqrt(brush[1])] : undefined, (root) => (root * root).toFixed(3));
     if (any(changed, "t", "brush", "query", "ranges")) this.#tell();
   }

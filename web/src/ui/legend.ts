@@ -4,19 +4,25 @@ import { any, type App, type Changed, type Part } from "../app";
 import { css, OTHER, shade } from "../core/colours";
 import { SIGNS } from "../gl/overlay";
 import { MARKS } from "../host/marks";
-import { h, s } from "./dom";
+import { h, on, s } from "./dom";
 import { withRange } from "../core/ranges";
 import { plural, score } from "../core/words";
 
 export class Legend implements Part {
   readonly #colours = h("div.colours", { role: "group" });
   readonly #key = h("div.key", { label: "What the signs on the map mean", role: "group" });
-  readonly element = h("div.legend", this.#colours, this.#key);
+  readonly #colour: HTMLSelectElement;
+  readonly element: HTMLElement;
 
-  constructor(private readonly app: App) {}
+  constructor(private readonly app: App) {
+    this.#colour = h("select.small", { label: "Colour by" }, ...app.colours().map(([value, name]) => h("option", { value }, name)));
+    on(this.#colour, { change: () => app.set({ colour: this.#colour.value }) });
+    this.element = h("div.below", this.#colour, h("div.legend", this.#colours, this.#key));
+  }
 
   update(changed: Changed): void {
     const { paint } = this.app;
+    this.#colour.value = this.app.state.colour;
     if (any(changed, "marks", "selection", "rule", "level", "t", "theme", "map", "pinned")) this.#drawKey();
     if (!any(changed, "colour", "theme") && !(changed.has("t") && paint.byScore) && !(changed.has("ranges") && paint.column)) return;
     if (paint.map === "kinds") this.#drawLevels();

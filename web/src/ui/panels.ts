@@ -1,4 +1,4 @@
-// The panels that share a place, one at a time: the review, the ranking, the columns.
+// The panels that share a place, one at a time: findings, review, ranking, columns, comparison.
 
 import type { App, Changed, Part } from "../app";
 import { h, on } from "./dom";
@@ -6,7 +6,7 @@ import type { State } from "../core/state";
 
 export type Panel = Part & { element: HTMLElement };
 type Name = State["panel"];
-const NAMES: Record<Name, string> = { review: "Review", ranking: "Ranking", columns: "Columns", whatif: "What if" };
+const NAMES: Record<Name, string> = { findings: "Findings", review: "Review", ranking: "Ranking", columns: "Columns", compare: "Compare" };
 
 export class Panels implements Part {
   readonly element: HTMLElement;
@@ -15,23 +15,22 @@ export class Panels implements Part {
 
   constructor(
     private readonly app: App,
-    private readonly panels: Partial<Record<Name, Panel>>,
+    private readonly panels: Record<Name, Panel>,
   ) {
-    const names = (Object.keys(NAMES) as Name[]).filter((name) => panels[name]);
+    const names = Object.keys(NAMES) as Name[];
     this.#tabs = names.map((name) => [name, h("button.tab", { role: "tab", onclick: () => app.set({ panel: name }) }, NAMES[name])]);
     const tabs = h("div.tabs", { role: "tablist", label: "Panels" }, ...this.#tabs.map(([, tab]) => tab));
     on(tabs, { keydown: (event) => this.#key(event) });
-    for (const name of names) panels[name]!.element.setAttribute("role", "tabpanel");
-    this.element = h("div.panels", tabs, ...names.map((name) => panels[name]!.element));
+    for (const name of names) panels[name].element.setAttribute("role", "tabpanel");
+    this.element = h("div.panels", tabs, ...names.map((name) => panels[name].element));
   }
 
   update(changed: Changed): void {
-    const wanted = this.app.state.panel;
-    const panel = this.panels[wanted] ? wanted : "review"; // a link may name one that is not here
-    const everything: Changed = new Set([...(Object.keys(this.app.state) as (keyof State)[]), "marks"]);
+    const { panel } = this.app.state;
+    const everything: Changed = new Set([...(Object.keys(this.app.state) as (keyof State)[]), "marks", "findings"]);
     for (const [name, tab] of this.#tabs) {
       const chosen = name === panel;
-      const part = this.panels[name]!;
+      const part = this.panels[name];
       tab.ariaSelected = String(chosen);
       tab.tabIndex = chosen ? 0 : -1;
       part.element.hidden = !chosen;
@@ -39,6 +38,8 @@ export class Panels implements Part {
       if (chosen) this.#late.delete(name);
       else this.#late.add(name);
     }
+    if (changed.has("panel")) for (const scroller of ["aside", "main"]) this.element.closest(scroller)!.scrollTop = 0; // a panel begins at its top
+    if (changed.has("panel") && panel !== "findings" && this.app.lit) this.app.light();
   }
 
   /** Arrow keys go from tab to tab. */

@@ -1,21 +1,24 @@
-// The review: the odd rows one after another, each beside the nearest typical one, with one key for each verdict.
+// The review: the odd rows one after another, or the examples of findings, each beside the nearest typical one, with one
+// key for each verdict. What makes the row odd comes first; the bar of verdicts stays in sight.
 
 import { any, type App, type Changed, type Part } from "../app";
-import { comparison } from "./compare";
+import { examplesOf } from "../core/findings";
+import { EVERY, NONE } from "../core/state";
+import { comparison } from "./typical";
 import type { Copies } from "./copies";
 import { h, icon, on } from "./dom";
 import type { Words } from "../core/header";
 import type { Said } from "../host/marks";
 import { moreButton } from "./full";
-import { Handover } from "./handover";
-import { closed, hint } from "./hint";
+import { markAll } from "./findings";
 import { Learn } from "./learn";
 import { Tags } from "./tags";
-import { type Answers, NO_WORDS, sentences, unitsAt, weighed } from "./why";
+import { type Answers, MOST_P, sentences, typicalLine, unitsAt, weighed } from "./why";
 import { exact, many, plural, score, short, signed } from "../core/words";
 
 const FIRST = 100; // rows to review while no threshold says how many
 const MOST = 20_000; // rows of a queue
+const MOST_TEXTS = 4; // texts of a row whose words are asked for
 const VERDICTS: [Exclude<Said, "">, string, string][] = [["outlier", "o", "Outlier"], ["fine", "f", "Fine"], ["later", "l", "Later"]];
 
 export class Queue implements Part {
@@ -23,17 +26,17 @@ export class Queue implements Part {
   readonly #progress = h("span.said", { role: "status" });
   readonly #bar = h("progress", { max: 1, value: 0, label: "Reviewed" });
   readonly #row = h("div.reviewed");
+  readonly #more = h("details.more-to-say");
+  readonly #whole = h("button.plain", { onclick: () => this.app.set({ cause: NONE, pinned: -1 }) }, "the oddest instead");
   readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row" });
   readonly #verdicts: HTMLButtonElement[];
-  readonly #undo = h("button", { title: "Undo (u)", onclick: () => this.#takeBack() }, icon("back"), "Undo");
-  readonly #handover: Handover;
+  readonly #undo = h("button.plain", { title: "Undo (u)", label: "Undo", onclick: () => this.#takeBack() }, icon("back"));
   readonly #tags: Tags;
   readonly #learn: Learn;
-  readonly #hint: HTMLElement | "";
   #rows: number[] = []; // to be reviewed, from the oddest on
   #places = new Map<number, number>();
   #shown = -1;
-  #words: Words = NO_WORDS; // of the row that is shown, once they are known
+  readonly #words = new Map<string, Words>(); // of the texts of the row that is shown, once they are known
 
   constructor(
     private readonly app: App,
@@ -43,38 +46,41 @@ export class Queue implements Part {
     this.#verdicts = VERDICTS.map(([said, key, name]) =>
       h(`button.verdict.${said}`, { title: `${name} (${key})`, "aria-pressed": "false", onclick: () => this.#say(said) }, name, h("kbd", key)));
     on(app.untilEnter(this.#note), { change: () => this.#shown >= 0 && app.marks.set([this.#shown], { note: this.#note.value.trim() }) });
-    this.#handover = new Handover(app);
     this.#tags = new Tags(app, () => (this.#shown < 0 ? [] : [this.#shown]));
     this.#learn = new Learn(app, () => this.#anew());
-    this.#hint = hint();
-    const step = (by: 1 | -1, text: string, key: string) => h("button", { title: `${text} (${key})`, onclick: () => this.#step(by) }, text);
+    const step = (by: 1 | -1, label: string, key: string) => h("button.plain", { title: `${label} (${key})`, label, onclick: () => this.#step(by) }, by < 0 ? "‹" : "›");
     this.element = h("section.review", { label: "Review" },
-      h("h2", "Review", this.#progress), this.#hint, this.#bar,
-      h("div.verdicts", ...this.#verdicts),
-      h("div.row", step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
-      this.#learn.element, this.#tags.element, this.#note, this.#row, this.#handover.element);
+      h("h2", "Review", this.#progress, this.#whole), this.#bar,
+      h("div.verdicts", ...this.#verdicts, step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
+      this.#row, this.#more, this.#learn.element);
+    this.#more.append(h("summary", "Tag, note"), this.#tags.element, this.#note);
     app.onLetter(({ key }) => this.#key(key));
   }
 
   update(changed: Changed): void {
     const { app } = this;
-    if (any(changed, "t", "query", "ranges", "brush", "rule", "level", "panel")) this.#line();
-    if (changed.has("panel") && app.state.pinned < 0 && app.begun) this.#go(this.#open(-1));
-    if (any(changed, "pinned", "t", "marks", "panel", "theme")) this.#show(app.state.pinned);
+    if (any(changed, "t", "query", "ranges", "brush", "rule", "level", "panel", "cause", "findings")) this.#line();
+    if (any(changed, "panel", "cause") && app.state.pinned < 0 && app.begun) this.#go(this.#open(-1));
+    if (any(changed, "pinned", "t", "marks", "panel", "theme", "cause", "findings")) this.#show(app.state.pinned);
     this.#count();
   }
 
-  /** The rows called outliers, or else the oddest ones, or those that marks point at: of those that are visible. */
+  /** The rows of the findings that are open, or that marks point at, or that are called outliers, or else the oddest. */
   #line(): void {
     const { app } = this;
-    if (this.#learn.order) {
-      this.#rows = this.#learn.order.filter(app.shown).slice(0, FIRST);
-      this.#places = new Map(this.#rows.map((row, k) => [row, k]));
-      return;
-    }
+    const examples = app.state.cause === EVERY ? examplesOf(app.checked?.found ?? []) : app.open?.examples;
+    const pointed = examples?.length ? examples : this.#learn.order?.slice(0, MOST);
     const wanted = app.limit ? Math.min(MOST, app.scores.count(app.limit)) : Math.min(FIRST, app.data.n);
-    this.#rows = app.scores.ends(wanted, false, app.visible).filter((row) => !app.limit || app.flagged(row));
+    this.#rows = pointed ? pointed.filter(app.shown).slice(0, FIRST)
+      : app.scores.ends(wanted, false, app.visible).filter((row) => !app.limit || app.flagged(row));
     this.#places = new Map(this.#rows.map((row, k) => [row, k]));
+    this.#whole.hidden = !examples?.length;
+  }
+
+  /** What a row is an example of. */
+  #cause(row: number): string {
+    const { open, checked } = this.app;
+    return (open ?? checked?.found.find(({ examples }) => examples.includes(row)))?.sentence ?? "";
   }
 
   #count(): void {
@@ -87,7 +93,6 @@ export class Queue implements Part {
     this.#progress.textContent = all ? `${place === undefined ? "" : `row ${many(place + 1)}, `}${many(done)} of ${many(all)} done: ${said}` : "no row to review";
     this.#bar.value = all ? done / all : 0;
     this.#undo.disabled = !marks.canUndo;
-    this.#handover.show();
     this.#learn.show();
   }
 
@@ -107,22 +112,28 @@ export class Queue implements Part {
     });
     this.#note.disabled = row < 0;
     if (document.activeElement !== this.#note || row !== this.#shown) this.#note.value = note;
-    if (row !== this.#shown) this.#words = NO_WORDS;
+    if (row !== this.#shown) this.#words.clear();
     this.#shown = row;
     this.#tags.show();
     this.element.classList.toggle("reading", row >= 0);
     if (row < 0) {
-      const which = app.limit ? plural(this.#rows.length, "outlier") : `the ${plural(this.#rows.length, "oddest row", "oddest rows")}`;
+      const which = this.#whole.hidden === false ? plural(this.#rows.length, "example") : app.limit ? plural(this.#rows.length, "outlier") : `the ${plural(this.#rows.length, "oddest row", "oddest rows")}`;
       this.#row.replaceChildren(this.#rows.length ? h("button.start", { onclick: () => this.#go(this.#open(-1)) }, `Review ${which}`) : h("p.none", "No rows left by the filter."));
       return;
     }
     this.#fill(row);
     const again = () => row === this.#shown && this.#fill(row);
-    void this.answers.ask(row).then((why) => why && again());
-    void this.answers.words(row).then((words) => {
-      this.#words = words;
-      if (words.words.length) again();
+    void this.answers.ask(row).then((why) => {
+      if (why) again();
+      void this.answers.typicalWith(row).then((line) => line && again());
     });
+    for (const column of app.data.words.slice(0, MOST_TEXTS)) {
+      void this.answers.words(row, column).then((words) => {
+        if (row !== this.#shown || !words.words.length) return;
+        this.#words.set(column, words);
+        again();
+      });
+    }
   }
 
   #fill(row: number): void {
@@ -132,13 +143,16 @@ export class Queue implements Part {
     const reasons = why ? weighed(app, why.reasons, unitsAt(app, row), why.typical) : [];
     const p = scores.pValue(row);
     const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, scores.standing(row),
-      ...(p === undefined ? [] : [`p-value ${data.about ? "about " : ""}${short(p)}`])];
+      ...(p === undefined || p > MOST_P ? [] : [`p-value ${data.about ? "about " : ""}${short(p)}`])];
+    const cause = this.#cause(row);
     // Of pixels and moments nothing is told: they are painted on the row itself.
     const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
     this.#row.replaceChildren(
       h("p.facts", facts.join(" · "), data.kind ? "" : moreButton(app, row)),
+      cause ? h("p.cause", cause) : "",
       told.length > 0 && h("h3", "Why it is odd") || "",
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
+      typicalLine(app, row, this.answers),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
       why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
         h("button.plain", { onclick: () => this.#go(near) }, `${data.id(near)} (${score(scores.f[near])})`))) || "",
@@ -169,11 +183,11 @@ export class Queue implements Part {
   #say(said: Said): void {
     const { app } = this;
     const row = app.state.pinned;
+    if (row < 0 && app.state.panel === "findings" && app.open?.rows.length) return markAll(app, said);
     if (row < 0) return this.#begin();
     if (document.activeElement === this.#note) this.#note.blur(); // what is being typed belongs to this row
     const mark = app.marks.of(row).mark === said ? "" : said;
     app.marks.set([row], { mark });
-    closed(this.#hint);
     if (!this.#reviewing) return app.flash(`Row ${app.data.id(row)}: ${mark || "no mark"}. Press u to undo it.`);
     const next = mark ? this.#open(this.#places.get(row) ?? -1) : -1;
     app.announce(`row ${app.data.id(row)}: ${said}${next < 0 ? ", all rows are reviewed" : ""}`);

@@ -1,7 +1,7 @@
 // The rows that the table and the gallery show, in the order that the reader wants.
 
 import type { App } from "../app";
-import { guiltyFirst } from "./compare";
+import { guiltyFirst } from "./typical";
 import type { Column } from "../core/data";
 import { differences } from "../core/differences";
 import { argsort, argsortTexts } from "../core/sorting";

@@ -5,29 +5,20 @@ import { differences } from "../core/differences";
 import { h, icon } from "./dom";
 import { heads } from "./faces";
 import { save } from "./save";
-import { Named } from "./named";
 import { csv, percent, plain, plural, score, short } from "../core/words";
-
-const MOST = 50_000; // rows that a browser is asked to keep
 
 export class Selection implements Part {
   readonly element = h("section.selection", { label: "Selection", hidden: true });
 
   readonly #wrong = h("p.wrong", { role: "alert" });
-  readonly #sets: Named<number[]>;
 
-  constructor(private readonly app: App) {
-    this.#sets = new Named(app, `centrality sets ${app.data.print}`, "selection", () => [...app.state.selection],
-      (rows) => app.set({ selection: Uint32Array.from(rows) }), (rows) => plural(rows.length, "row"));
-  }
+  constructor(private readonly app: App) {}
 
   update(changed: Changed): void {
     const { app } = this;
     const { selection } = app.state;
-    this.element.hidden = !selection.length && !this.#sets.any;
-    if (!any(changed, "selection", "t")) return;
-    this.#sets.name.hidden = selection.length > MOST;
-    if (!selection.length) return this.element.replaceChildren(h("h2", "Selections"), this.#sets.list);
+    this.element.hidden = !selection.length;
+    if (!selection.length || !any(changed, "selection", "t")) return;
     this.#wrong.textContent = "";
     const sorted = Float64Array.from(selection, (row) => app.scores.f[row]).sort();
     const middle = sorted[sorted.length >> 1];
@@ -40,9 +31,10 @@ export class Selection implements Part {
         ...differences(app.data, selection).slice(0, 4).flatMap(({ column, text }) => fact(column.name, text))),
       h("div.row", {},
         h("button", { onclick: () => this.#save() }, icon("save"), " CSV"),
+        h("button", { onclick: () => app.set({ panel: "compare", a: "selected", b: "" }) }, "Compare"),
         app.host.python && h("span.said", "in Python: widget.selection"),
         h("button.plain", { onclick: () => app.set({ selection: new Uint32Array() }) }, "clear")),
-      this.#wrong, h("div.sets", this.#sets.name, this.#sets.list));
+      this.#wrong);
   }
 
   /** Cells leave as they came: the host has them, or the page itself if it was exported. */

@@ -1,4 +1,4 @@
-// The view as a picture to take along: the map as it is seen, its title and its legend, as PNG or as SVG.
+// The view as a picture to take along: the map as it is seen, its title and its legend, as PNG.
 
 import type { App } from "../app";
 import { css, OTHER, shade } from "../core/colours";
@@ -13,26 +13,6 @@ export type Layers = () => HTMLCanvasElement[];
 interface Swatch {
   text: string;
   colour: string;
-}
-
-export function saveSvg(app: App, layers: Layers): void {
-  const [map] = layers();
-  const { width, height } = map.getBoundingClientRect();
-  const [ground, ink] = grounds(app);
-  const esc = (text: string) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-  const text = (x: number, y: number, said: string, more = "") =>
-    `<text x="${x}" y="${y}" fill="${ink}" font-family="system-ui, sans-serif" font-size="13"${more}>${esc(said)}</text>`;
-  const images = layers().map((layer) => `<image x="0" y="${HEAD}" width="${width}" height="${height}" href="${layer.toDataURL()}"/>`);
-  let x = 14;
-  const y = HEAD + height + 25;
-  const legend = swatches(app).map(({ text: said, colour }) => {
-    const part = `<rect x="${x}" y="${y - 10}" width="12" height="12" rx="3" fill="${colour}"/>${text(x + 17, y, said)}`;
-    x += 32 + 7.2 * said.length;
-    return part;
-  });
-  const whole = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height + HEAD + FOOT}"><rect width="100%" height="100%" fill="${ground}"/>`
-    + text(14, 22, title(app), ' font-weight="600"') + images.join("") + legend.join("") + "</svg>";
-  save("map.svg", new Blob([whole], { type: "image/svg+xml" }));
 }
 
 export function savePng(app: App, layers: Layers): void {

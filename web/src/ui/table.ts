@@ -9,7 +9,9 @@ import { score } from "../core/words";
 
 const LINE = 26; // pixels
 const HEAD = 30;
-const [FIRST, WIDE] = [84, 150]; // pixels, as in the style sheet
+const [LETTER, EDGES] = [7.2, 26]; // pixels of a letter, and of a cell's edges and its sign of order
+const [NARROWEST, WIDEST] = [64, 340]; // pixels of a column
+const LOOKED_AT = 200; // rows whose cells say how wide a column is
 
 export class Table {
   readonly element: HTMLElement;
@@ -18,6 +20,7 @@ export class Table {
   readonly #body = h("tbody");
   readonly #table = h("table.rows", { role: "grid", label: "Rows", tabindex: 0 });
   #columns: Column[] = [];
+  #own: ("mark" | "tags")[] = []; // those of our columns that hold anything
   #chosen?: Uint8Array; // the selection, row by row
   #names = "";
 
@@ -46,6 +49,8 @@ export class Table {
   refresh(): void {
     const { data, state } = this.app;
     this.#columns = this.rows.columns();
+    const said = this.app.marks.all();
+    this.#own = (["mark", "tags"] as const).filter((name) => said.some((one) => one[name]));
     this.#chosen = undefined;
     if (state.selection.length) {
       this.#chosen = new Uint8Array(data.n);
@@ -58,16 +63,29 @@ export class Table {
 
   #drawHead(): void {
     const { order } = this.rows;
-    const names = JSON.stringify([order, this.#columns.map((c) => c.name)]);
+    const names = JSON.stringify([order, this.#own, this.#columns.map((c) => c.name)]);
     if (names === this.#names) return;
     this.#names = names;
-    const cell = (by: string, text: string) => {
+    let whole = 0;
+    const cell = (by: string, text: string, letters: number) => {
+      const width = Math.max(NARROWEST, Math.min(WIDEST, EDGES + LETTER * Math.max(text.length, letters)));
+      whole += width;
       const now = order.by === by ? (order.down ? "descending" : "ascending") : "none";
-      return h("th", { scope: "col", "aria-sort": now, title: text }, h("button.plain", { onclick: () => this.#sort(by) }, text, h("span", { "aria-hidden": "true" }, now === "none" ? "" : order.down ? " ▼" : " ▲")));
+      const head = h("th", { scope: "col", "aria-sort": now, title: text }, h("button.plain", { onclick: () => this.#sort(by) }, text, h("span", { "aria-hidden": "true" }, now === "none" ? "" : order.down ? " ▼" : " ▲")));
+      head.style.width = `${width}px`;
+      return head;
     };
-    this.#head.replaceChildren(h("tr", cell("row", "row"), cell("f", "centrality"), cell("mark", "mark"), cell("tags", "tags"), ...this.#columns.map((c) => cell(`=${c.name}`, c.name))));
+    this.#head.replaceChildren(h("tr", cell("row", "row", 7), cell("f", "centrality", 0), ...this.#own.map((name) => cell(name, name, 12)),
+      ...this.#columns.map((c) => cell(`=${c.name}`, c.name, this.#letters(c)))));
     this.#body.replaceChildren();
-    this.#table.style.width = `${FIRST + WIDE * (3 + this.#columns.length)}px`; // widths known beforehand: no cell is measured
+    this.#table.style.width = `${whole}px`; // widths known beforehand: no cell is measured
+  }
+
+  /** How many letters most cells of a column have room for: those of nine in ten of some rows. */
+  #letters(column: Column): number {
+    const { n } = this.app.data;
+    const lengths = Array.from({ length: Math.min(LOOKED_AT, n) }, (_, k) => column.text(Math.floor((k * n) / Math.min(LOOKED_AT, n))).length);
+    return lengths.sort((a, b) => a - b)[Math.floor(0.9 * lengths.length)] ?? 0;
   }
 
   #sort(by: string): void {
@@ -79,7 +97,7 @@ export class Table {
 
   #draw(first: number, count: number): void {
     const lines = this.#body.children as HTMLCollectionOf<HTMLTableRowElement>;
-    const cells = 4 + this.#columns.length;
+    const cells = 2 + this.#own.length + this.#columns.length;
     while (lines.length < count) this.#body.append(h("tr", ...Array.from({ length: cells }, (_, k) => h(k ? "td" : "th", k ? {} : { scope: "row" }, " "))));
     while (lines.length > Math.max(0, count)) this.#body.lastChild!.remove();
     let line = this.#body.firstElementChild as HTMLElement | null;
@@ -103,9 +121,10 @@ export class Table {
     };
     put(String(app.data.id(row)));
     put(score(app.scores.f[row]));
-    const { mark, tags } = app.marks.of(row);
-    put(mark);
-    put(tags);
+    if (this.#own.length) {
+      const said = app.marks.of(row);
+      for (const name of this.#own) put(said[name]);
+    }
     for (const column of this.#columns) put(column.text(row));
   }
 

@@ -1,17 +1,20 @@
 // Why a row scores as it does, and what lies near it: from the page's own bytes, or asked of the host and remembered.
 
 import type { App } from "../app";
-import type { Heat, Reason, Why, Words } from "../core/header";
-import { type Pair, weigher } from "../core/mixing";
+import { h } from "./dom";
+import type { Heat, Reason, TypicalWith, Why, Words } from "../core/header";
+import { mixer, type Pair, weigher } from "../core/mixing";
 import { day, percent, rounded } from "../core/words";
 
 const REMEMBERED = 500; // answers
+export const MOST_P = 0.1; // p-values beyond it say nothing: the row is like many others
 export const NO_WORDS: Words = { words: [], typical: [0, 0] };
 
 export class Answers {
   readonly #known = new Map<number, Why>();
-  readonly #words = new Map<number, Promise<Words>>();
+  readonly #words = new Map<string, Promise<Words>>();
   readonly #asked = new Map<number, Promise<Why | undefined>>();
+  readonly #typical = new Map<string, TypicalWith>(); // by row and t
 
   constructor(private readonly app: App) {}
 
@@ -33,15 +36,30 @@ export class Answers {
     return this.#asked.get(row);
   }
 
-  /** What each word of a row's text adds; nothing where nobody can tell. */
-  async words(row: number): Promise<Words> {
+  /** What each word of a text of a row adds; nothing where nobody can tell. */
+  async words(row: number, column: string): Promise<Words> {
     const { host, data } = this.app;
-    if (!data.words || !host.ask) return NO_WORDS;
-    if (!this.#words.has(row)) {
-      this.#words.set(row, host.ask<Words>("words", row).catch(() => NO_WORDS));
+    if (!data.words.includes(column) || !host.ask) return NO_WORDS;
+    const text = `${row} ${column}`;
+    if (!this.#words.has(text)) {
+      this.#words.set(text, host.ask<Words>("words", row, column).catch(() => NO_WORDS));
       if (this.#words.size > REMEMBERED) this.#words.delete(this.#words.keys().next().value!);
     }
-    return this.#words.get(row)!;
+    return this.#words.get(text)!;
+  }
+
+  /** Which cells would make a row typical at this t, as far as that is known now. */
+  typicalNow(row: number): TypicalWith | undefined {
+    return this.#typical.get(`${row} ${this.app.state.t}`);
+  }
+
+  /** The same, asked of the host; nothing where nobody can tell, or it was known. */
+  async typicalWith(row: number): Promise<TypicalWith | undefined> {
+    const { host, data, state: { t } } = this.app;
+    if (!data.typicalWith || !host.ask || this.typicalNow(row)) return undefined;
+    const answer = await host.ask<TypicalWith>("typical", row, t).catch(() => undefined);
+    if (answer) this.#typical.set(`${row} ${t}`, answer);
+    return answer;
   }
 
   #keep(row: number, why: Why): Why {
@@ -109,4 +127,16 @@ export function inItsTerms(app: App, name: string, row: number, usual?: string):
 /** The strongest reasons as sentences. */
 export function sentences(app: App, row: number, reasons: Weighed[], most: number): [string, string, number][] {
   return reasons.slice(0, most).map(({ name, value, usual }) => [name, inItsTerms(app, name, row, usual), value]);
+}
+
+/** "Would be typical with width 3 (now 30)": the fewest cells that would do, if few do. */
+export function typicalLine(app: App, row: number, answers: Answers): HTMLElement | "" {
+  const answer = answers.typicalNow(row);
+  if (!answer?.columns.length) return "";
+  const cells = answer.columns.map((name) => {
+    const column = app.data.columns.find((one) => one.name === name)!;
+    return `${name} ${column.brief(answer.like) || "missing"} (now ${column.brief(row) || "missing"})`;
+  });
+  const then = mixer(app.data.mixing, app.state.t)(...answer.units);
+  return h("p.would", h("b", "Would be typical"), ` with ${cells.join(", ")}, as in row ${app.data.id(answer.like)}`, h("span.said", `: ${app.scores.beyondScore(then)} of the rows`));
 }

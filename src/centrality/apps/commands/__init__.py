@@ -6,6 +6,7 @@
 from types import ModuleType
 
 from centrality.apps.commands import (
+    check,
     completion,
     copies,
     datasets,
@@ -27,9 +28,11 @@ from centrality.apps.commands import (
     score,
     serve,
     version,
+    watch,
 )
 
 ALL: dict[str, ModuleType] = {
+    "check": check,
     "fit": fit,
     "score": score,
     "rank": rank,
@@ -40,6 +43,7 @@ ALL: dict[str, ModuleType] = {
     "refine": refine,
     "labels": labels,
     "drift": drift,
+    "watch": watch,
     "depth": depth,
     "plot": plot,
     "explore": explore,

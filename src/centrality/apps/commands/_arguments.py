@@ -44,8 +44,16 @@ def _how_to_read(command: argparse.ArgumentParser) -> None:
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
+    encoding_of_text(command)
     unreadable_share(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+
+def encoding_of_text(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option that names the encoding of its text files."""
+    command.add_argument(
+        "--encoding", metavar="NAME", help="of a text file (default: UTF-8, UTF-16 or cp1252, as its bytes show)"
+    )
 
 
 def unreadable_share(command: argparse.ArgumentParser) -> None:
@@ -87,24 +95,19 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
         from centrality.apps.commands._reading import fit_from_arguments
 
         return fit_from_arguments(arguments)
-    from centrality.chain import load
+    from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of
 
-    if "save" in arguments:  # a command that could have fitted one
-        _require_no_fit(arguments)
-    model = load(arguments.model, device=arguments.device)
+    could_have_fitted = "save" in arguments
+    for option in ("save", "represent", "window", "given", "learned") if could_have_fitted else ():
+        if getattr(arguments, option, None) is not None:
+            name = "columns" if option == "learned" else option
+            raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
+    model = load_rows_model(arguments.model, device=arguments.device)
     where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
     where["model"] = getattr(arguments, "encoder", None)
     reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
-
-
-def _require_no_fit(arguments: argparse.Namespace) -> None:
-    """Raise if a model was named together with options of a fit."""
-    for option in ("save", "represent", "window", "given", "learned"):
-        if getattr(arguments, option, None) is not None:
-            name = "columns" if option == "learned" else option
-            raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
 
 
 def show_scores(result: Result) -> str:

@@ -11,6 +11,10 @@ from centrality import __version__
 from centrality.apps.commands import ALL
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
+    "check": (
+        "centrality check houses.csv --html report.html",
+        "centrality check new.csv --against old.csv --label species --fail-on 1000",
+    ),
     "fit": (
         "centrality fit houses.csv -o houses.safetensors",
         "centrality fit sensor.csv -o sensor.safetensors --represent series:value --window 60",
@@ -18,11 +22,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "score": (
         "centrality score houses.safetensors houses.csv -o scores.csv --t 0,0.5,1 --explain",
         "centrality score houses.safetensors rows/ -o scores/ --resume --workers 4",
+        "centrality score sensors.safetensors - --follow --state sensors.json",
     ),
-    "rank": ("centrality rank houses.csv --top 10", "centrality rank houses.safetensors new.csv --by district"),
+    "rank": (
+        "centrality rank houses.csv --top 10",
+        "centrality rank houses.safetensors new.csv --by district",
+        "centrality rank sensors.csv --time timestamp --save sensors.safetensors",
+    ),
     "detect": (
         "centrality detect houses.safetensors new.csv --fdr 0.05",
         "centrality detect houses.safetensors new.csv --false-positives 10 -o outliers.csv",
+        "centrality detect sensors.csv --time timestamp --by machine",
     ),
     "explain": (
         "centrality explain houses.csv",
@@ -42,6 +52,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "centrality drift houses.safetensors new.csv --window 500 --plot drift.png",
         "centrality drift last_year.csv this_year.csv",
     ),
+    "watch": (
+        "centrality watch houses.safetensors new.csv --state houses.watch",
+        "centrality watch houses.safetensors new.csv --every 100000",
+    ),
     "depth": ("centrality depth halfspace wine -o depths.csv --columns alcohol,hue", "centrality depth --list"),
     "plot": ("centrality plot map houses.safetensors houses.csv -o map.png",),
     "explore": (
@@ -58,10 +72,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "version": ("centrality version",),
 }
 
-DESCRIPTION = "How typical is each row of your data, from global (t=0) to local (t=1)?"
+DESCRIPTION = "What is odd in this file, and why? No labels, no rules: every row gets a number for how typical it is."
 FIRST_STEPS = """\
 first steps:
   centrality datasets houses -o houses.csv
+  centrality check houses.csv
   centrality rank houses.csv --top 5
   centrality explore houses.csv
 """
@@ -132,7 +147,8 @@ def parser() -> Parser:
             default = False if option == "--json" else argparse.SUPPRESS
             command.add_argument(option, action="store_true", default=default, help=text)
         module.arguments(command)
-        command.set_defaults(run=module.run, show=module.show, parser=command)
+        brief = getattr(module, "show_quietly", module.show)  # what --quiet leaves of the result
+        command.set_defaults(run=module.run, show=module.show, show_quietly=brief, parser=command)
     root.commands = commands.choices
     return root
 

@@ -115,7 +115,23 @@ def _how_it_was_read(arguments: argparse.Namespace, model: "CentralityModel") ->
     keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
     represent = f" --represent {arguments.represent}" if arguments.represent else ""
     page = "" if "export" in arguments else f"; centrality explore {arguments.data}{represent} opens a page"
-    return f"Read {arguments.data} {how_read(model)}.\n{keep}{page}."
+    series = "" if "time" not in arguments or arguments.represent else _series_hint(arguments.data)
+    return f"Read {arguments.data} {how_read(model)}.\n{keep}{page}.{series}"
+
+
+def _series_hint(data: str) -> str:
+    """Say that rows look like moments of a series, if the first ones do."""
+    import pyarrow as pa
+
+    from centrality import tables
+    from centrality.series.reading import find_series
+
+    with tables.open_rows(data) as source:
+        first = next(iter(source.batches()), None)
+    found = None if first is None else find_series(pa.Table.from_batches([first]))
+    if found is None:
+        return ""
+    return f"\nIt looks like a series, one row {found[1]}: --time {found[0]} finds stretches that are odd."
 
 
 WIDTH = 60  # characters of a row that are shown
@@ -144,6 +160,14 @@ def footer_lines(result: Mapping[str, Any], found: int, shown: int, name: str) -
     if shown < found:
         lines.append(f"... and {found - shown:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
     return [*lines, f"{name}: {result['file']}"] if "file" in result else lines
+
+
+def counting_line(result: Mapping[str, Any], rows: Sequence[int]) -> list[str]:
+    """Say how the rows of a result are counted, by an example: from 0, while people's spreadsheets count lines."""
+    if result.get("rows_above") is None or not rows:
+        return []
+    row = rows[0]
+    return [f"Rows count from 0: row {row:,} is row {row + result['rows_above'] + 1:,} in a spreadsheet."]
 
 
 def columns_to_print(model: "CentralityModel") -> list[str] | None:

@@ -4,8 +4,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
-from centrality.apps.commands._arguments import DATA, column_names, count, seed
-from centrality.apps.commands._reading import footer_lines, require_rows_output, rows_output
+from centrality.apps.commands._arguments import DATA, column_names, count, encoding_of_text, seed
+from centrality.apps.commands._reading import (
+    counting_line,
+    footer_lines,
+    require_rows_output,
+    rows_output,
+)
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
 
 if TYPE_CHECKING:
@@ -18,6 +23,7 @@ HELP = "find copies: exact ones, near ones, and rows that are the same but for o
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin")
+    encoding_of_text(command)
     command.add_argument("--columns", metavar="a,b", help="the columns to compare (default: all)")
     command.add_argument(
         "--represent",
@@ -25,6 +31,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="text:COL or images:COL compares the texts or images of one column (default: all cells; a folder of "
         "images by what they look like)",
     )
+    command.add_argument("--corrupt", default="refuse", help="images that cannot be read: refuse (default) or skip")
     command.add_argument("--top", type=count, default=20, metavar="N", help="groups to show (default: 20)")
     rows_output(command, "the copies, group by group,")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of very many rows (default: 0)")
@@ -45,15 +52,25 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.columns is not None:
         table = tables.select(table, column_names(arguments.columns))
     compared = tables.select(table, [column])[column].to_pylist() if kind else table
-    found = copies(compared, random_state=arguments.random_state, progress=shows_progress(arguments))
+    found = copies(
+        compared,
+        corrupt=arguments.corrupt,
+        random_state=arguments.random_state,
+        progress=shows_progress(arguments),
+    )
     result: Result = {
         "rows": found.rows,
+        "rows_above": None if kind else source.rows_above,
         "summary": found.summary(),
         "shown": arguments.top,
-        "groups": [{"kind": g.kind, "rows": list(g.rows), "differs": g.differs} for g in found],
+        "groups": [{"kind": group.kind, "rows": list(group.rows), "differs": group.differs} for group in found],
     }
+    if kind == "images":
+        for group, plain in zip(found, result["groups"], strict=True):
+            plain["names"] = list(group.names)
+        result["skipped"] = found.skipped
     if arguments.output is not None:
-        tables.write(_in_groups(table, found), arguments.output)
+        tables.write(_in_groups(table, found), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
 
@@ -78,9 +95,15 @@ def _in_groups(table: "pa.Table", found: "Copies") -> "pa.Table":
 def show(result: Result) -> str:
     from centrality.selection.copies import CopyGroup
 
-    few = [CopyGroup(g["kind"], tuple(g["rows"]), g["differs"]) for g in result["groups"][: result["shown"]]]
+    few = [
+        CopyGroup(group["kind"], tuple(group["rows"]), group["differs"], tuple(group.get("names", ())))
+        for group in result["groups"][: result["shown"]]
+    ]
     lines = [paint(result["summary"], "heading")]
-    if few:
+    if few and few[0].names:
+        lines += aligned(["kind", "images"], [[group.kind, group.numbers()] for group in few], left=(0, 1))
+    elif few:
         body = [[group.kind, group.numbers(), group.differences()] for group in few]
         lines += aligned(["kind", "rows", "where they differ"], body, left=(0, 1, 2))
+        lines += counting_line(result, few[0].rows[-1:])
     return "\n".join([*lines, *footer_lines(result, len(result["groups"]), len(few), "Copies")])

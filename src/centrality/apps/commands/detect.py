@@ -5,8 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from centrality._internal.checks import InputError
 from centrality._internal.text import number, share
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import data_with_or_without_model, import_scikit_learn, load_model, one_number
-from centrality.apps.commands._reading import footer_lines, in_words, require_rows_output, rows_output
+from centrality.apps.commands._reading import (
+    counting_line,
+    footer_lines,
+    in_words,
+    require_rows_output,
+    rows_output,
+)
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
 
 if TYPE_CHECKING:
@@ -28,12 +35,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
     rule.add_argument(
         "--contamination", type=float, metavar="SHARE", help="call this share of the rows outliers; promises nothing"
     )
+    _series.time_arguments(command)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
     rows_output(command, "the outliers, the oddest first, with p-values and reasons")
 
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return the outliers, the oddest first, and the centrality below which rows were called outliers."""
+    if _series.is_series(arguments):
+        return _series.detect(arguments)
     import_scikit_learn()
     import numpy as np
 
@@ -44,29 +54,31 @@ def run(arguments: argparse.Namespace) -> Result:
     rule = _rule(arguments)
     model = load_model(arguments)
     t, fitted = dial(model, arguments.t), model.fitted_
-    inliers = fitted.inlier_scores(t) if rule.needs_inliers else None
+    inliers = fitted.inlier_scores(t) if rule.needs_inliers or fitted.inliers is not None else None
     with tables.open_rows(arguments.data) as source:
         adapter = Adapter(model, source.schema.names)
+        new = _new_columns(adapter, t, has_p_values=inliers is not None)
         if arguments.output is not None:
-            tables.require_replaceable(_new_columns(adapter, t, rule), adapter.columns)
+            tables.require_replaceable(new, adapter.columns)
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
     threshold = fitted.threshold(units, rule, t)
-    found, smallest = _outliers(fitted.mixing, fitted.mixing.mixed(units, t), threshold, inliers)
+    outliers, smallest = _outliers(fitted.mixing, fitted.mixing.mixed(units, t), threshold, inliers)
     result: Result = {
         "rows": len(units),
-        "outliers": len(found),
+        "rows_above": source.rows_above,
+        "outliers": len(outliers),
         "t": t,
         "rule": f"{rule.name}={rule.value:g}",
         "threshold": float(fitted.mixing.squeeze(np.array(threshold))),
-        "calibration_rows": 0 if inliers is None else len(inliers),  # 0: the rule needs none
+        "calibration_rows": 0 if inliers is None else len(inliers),  # 0: there are none, and the rule needs none
         "smallest_p_value": smallest,
         "by_themselves": arguments.model is None,  # the model was fitted on the same rows
-        "found": found,
+        "found": outliers,
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
-    if arguments.data != "-" and (found or arguments.output):  # stdin cannot be read again
-        _explain_and_write(arguments, result, adapter, _new_columns(adapter, t, rule))
+    if arguments.data != "-" and (outliers or arguments.output):  # stdin cannot be read again
+        _explain_and_write(arguments, result, adapter, new)
     return result
 
 
@@ -80,12 +92,12 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
     return Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
 
 
-def _new_columns(adapter: "Adapter", t: float, rule: "Rule") -> dict[str, str]:
+def _new_columns(adapter: "Adapter", t: float, *, has_p_values: bool) -> dict[str, str]:
     """Return the names of the columns that -o writes after those of the data, and what each holds."""
-    from centrality.network.calibration import name_at
+    from centrality._internal.text import column_name
 
-    new = {"row": "row", name_at("centrality", t, adapter.model.t): "centrality"}
-    if rule.needs_inliers:
+    new = {"row": "row", column_name("centrality", t, adapter.model.t): "centrality"}
+    if has_p_values:
         new["p_value"] = "p_value"
     return new | {"reasons": "reasons"} if adapter.explains else new
 
@@ -100,13 +112,15 @@ def _outliers(
 
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]
-    shown = mixing.squeeze(scores[odd])
-    found = [{"row": row, "centrality": score} for row, score in zip(odd.tolist(), shown.tolist(), strict=True)]
+    centralities = mixing.squeeze(scores[odd])
+    outliers = [
+        {"row": row, "centrality": score} for row, score in zip(odd.tolist(), centralities.tolist(), strict=True)
+    ]
     if inliers is None:
-        return found, None
-    for each, p_value in zip(found, p_values(inliers, scores[odd]).tolist(), strict=True):
+        return outliers, None
+    for each, p_value in zip(outliers, p_values(inliers, scores[odd]).tolist(), strict=True):
         each["p_value"] = p_value
-    return found, float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
+    return outliers, float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
 
 
 def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "Adapter", new: dict[str, str]) -> None:
@@ -115,9 +129,9 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
 
     from centrality import tables
 
-    found = result["found"]
-    table = tables.read(arguments.data).take(np.array([each["row"] for each in found], dtype=np.int64))
-    explained = found[: None if arguments.output else SHOWN]
+    outliers = result["found"]
+    table = tables.read(arguments.data).take(np.array([each["row"] for each in outliers], dtype=np.int64))
+    explained = outliers[: None if arguments.output else SHOWN]
     if explained and adapter.explains:
         with adapter.reader.suppress_issues():
             reasons = adapter.model.reasons(table.slice(0, len(explained)), result["t"])
@@ -125,11 +139,11 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
             outlier["reasons"] = why
     if arguments.output is not None:
         kinds = {"row": np.int64, "reasons": object}  # no outliers have columns of the same types
-        said = [each | {"reasons": in_words(each)} for each in found]
+        rows = [each | {"reasons": in_words(each)} for each in outliers]
         values = {
-            name: np.array([each[what] for each in said], kinds.get(what, np.float64)) for name, what in new.items()
+            name: np.array([each[what] for each in rows], kinds.get(what, np.float64)) for name, what in new.items()
         }
-        tables.write(tables.with_columns(table, values), arguments.output)
+        tables.write(tables.with_columns(table, values), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
 
 
@@ -144,6 +158,8 @@ def _reference(result: Result) -> str:
 
 
 def show(result: Result) -> str:
+    if "series" in result:
+        return _series.show(result)
     few = result["found"][:SHOWN]
     heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers at t = {number(result['t'])}"
     below = f"; centrality below {share(result['threshold'])}" if few else ""
@@ -158,7 +174,8 @@ def show(result: Result) -> str:
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(
-            f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. --false-positives N calls "
-            "the oddest rows in any case."
+            f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. With more false alarms "
+            "allowed (--false-positives N), more rows are called."
         )
+    lines += counting_line(result, [found["row"] for found in few])
     return "\n".join([*lines, *footer_lines(result, result["outliers"], len(few), "Outliers")])

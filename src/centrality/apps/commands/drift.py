@@ -5,16 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
     GIVEN,
     column_names,
     count,
+    encoding_of_text,
     load_model,
     require_output,
     seed,
     unreadable_share,
 )
-from centrality.apps.commands._terminal import Result, paint, save_figure, shows_progress
+from centrality.apps.commands._terminal import FOUND, Result, paint, save_figure, shows_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,16 +42,33 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--plot", type=Path, metavar="FIGURE", help="draw the effect window by window: .png, .svg, .pdf"
     )
+    command.add_argument(
+        "--fail-on",
+        type=effect,
+        metavar="EFFECT",
+        help=f"exit with status {FOUND} if the data has changed by an effect of at least so much; 0 is any change",
+    )
+    _series.time_arguments(command, by=False)
     command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN}")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     unreadable_share(command)
+    encoding_of_text(command)
+
+
+def effect(text: str) -> float:
+    """Read the size of an effect, from 0 to 1."""
+    if not 0 <= float(text) <= 1:
+        raise argparse.ArgumentTypeError(f"an effect from 0 to 1 was wanted, got {text}")
+    return float(text)
 
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return what was compared, the effect and p-value of all rows together, and those of each window."""
     from centrality._internal.checks import optional
 
+    if arguments.time is not None or _series.is_series_model(Path(arguments.old)):
+        return _series.drift(arguments)
     if arguments.plot is not None:
         optional("matplotlib", "plots")
         require_output(arguments.plot, arguments.old, arguments.new)
@@ -61,7 +80,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": report.whole.rows,
         "p_value": report.whole.p_value,
         "effect": report.whole.effect,
-        "changes": [str(change) for change in report.whole.changes()],
+        "changes": list(dict.fromkeys(map(str, report.whole.changes()))),
         "windows": [
             {"first": w.first, "last": w.last, "effect": w.drift.effect, "p_value": w.p_value, "changed": w.changed}
             for w in report.windows
@@ -70,6 +89,10 @@ def run(arguments: argparse.Namespace) -> Result:
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
+    if arguments.fail_on is not None and report.changed:
+        effects = [abs(report.whole.effect), *(abs(w.drift.effect) for w in report.windows if w.changed)]
+        if max(effects) >= arguments.fail_on or arguments.fail_on == 0:
+            arguments.exit_status = FOUND
     if arguments.plot is not None:
         from centrality import plots
 
@@ -79,10 +102,12 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues"]:
+    from centrality import tables
     from centrality.analysis.drift import compare_windows
     from centrality.model.reader import reader_of
 
-    if Path(arguments.old).suffix == ".safetensors":
+    against_model = Path(arguments.old).suffix == ".safetensors"
+    if against_model:
         model, training, heads, rows, unreadable = _against_model(arguments)
         reference = f"training rows of {arguments.old}"
     else:
@@ -90,8 +115,14 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues
         reference = f"rows of {arguments.old}"
     window = arguments.window or max(100, -(-len(heads) // WINDOWS))
     window = window if window < len(heads) else None
-    names = reader_of(model).names_of_vectors()
-    return compare_windows(training, heads, window, reference, rows=rows, names=names), unreadable
+    reader = reader_of(model)
+    constants = reader.constants(tables.read(arguments.new)) if reader.has_constants() else []
+    names = reader.names_of_vectors()
+    threshold = reader.about_threshold(heads, float(model.t)) if against_model else ""
+    report = compare_windows(
+        training, heads, window, reference, rows=rows, names=names, constants=constants, threshold=threshold
+    )
+    return report, unreadable
 
 
 def _against_model(arguments: argparse.Namespace) -> "Compared":
@@ -148,6 +179,8 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
 
 
 def show(result: Result) -> str:
+    if "series" in result:
+        return _series.show_drift(result)
     heading = "The data has changed." if result["changed"] else "The data has not changed noticeably."
     lines = [paint(heading, "bad" if result["changed"] else "good"), result["text"]]
     return "\n".join([*lines, f"Figure: {result['figure']}"] if "figure" in result else lines)

@@ -24,7 +24,7 @@ HELP = "open the explorer page in a browser, or write it to one file"
 
 
 class Result(TypedDict):
-    """Hold how many rows were shown on which map, and the page's file or address."""
+    """How many rows were shown on which map, and the page's file or address."""
 
     rows: int
     map: str
@@ -43,7 +43,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--marks",
         type=Path,
         metavar="FILE.csv",
-        help="where to keep what you mark (default: beside the model or data)",
+        help="where to keep what you mark (default: beside the data)",
     )
     command.add_argument(
         "--key", metavar="COLUMN", help="the column that tells rows apart, for marks (default: all cells together)"
@@ -102,7 +102,7 @@ def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "Vi
             key=arguments.key,
             against=_other_model(arguments),
             against_name="" if arguments.against is None else arguments.against.stem,
-            soon=arguments.export is None,
+            defer_umap=arguments.export is None,
             kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
         )
 
@@ -119,8 +119,8 @@ def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
 
 
 def _marks_file(arguments: argparse.Namespace) -> Path:
-    """Return the path of the file of marks: the user's, or one beside the model; without a model, beside the data."""
-    return Path(arguments.marks or _beside(arguments, "marks.csv"))
+    """Return the path of the file of marks: the user's, or the one beside the data, whatever model scores these."""
+    return Path(arguments.marks or Path(arguments.data).with_suffix(".marks.csv"))
 
 
 def _beside(arguments: argparse.Namespace, ending: str) -> Path:

@@ -22,11 +22,11 @@ def run(arguments: argparse.Namespace) -> Result:
         raise InputError(f"The output must end in .onnx, got {arguments.output}.")
     require_output(arguments.output, arguments.model)
 
-    from centrality.chain import load
+    from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of
     from centrality.onnx.export import OPSET
 
-    model = load(arguments.model, device="cpu")
+    model = load_rows_model(arguments.model, device="cpu")
     model.to_onnx(arguments.output, rows="float32" if arguments.float32 else "float64")
     return {
         "onnx": str(arguments.output),

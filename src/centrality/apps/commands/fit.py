@@ -13,6 +13,7 @@ from centrality.apps.commands._arguments import (
     auto_or_numbers,
     column_names,
     count,
+    encoding_of_text,
     import_scikit_learn,
     model_path,
     one_number,
@@ -41,6 +42,7 @@ REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help="a file, a folder, or - for stdin")
+    encoding_of_text(command)
     command.add_argument("-o", "--output", type=model_path, required=True, metavar="MODEL", help="a .safetensors file")
     command.add_argument("--columns", metavar="a,b", help="the columns to learn from (default: all)")
     command.add_argument(
@@ -212,6 +214,12 @@ def show(result: Result) -> str:
         + "".join(f"{line}\n" for line in how_read)
         + f"Model: {result['model']}"
     )
+
+
+def show_quietly(result: Result) -> str:
+    """Name the model, and nothing else unless training failed."""
+    lines = [] if all(result["learned"].values()) else [_how_it_went(result["learned"])]
+    return "\n".join([*lines, f"Model: {result['model']}"])
 
 
 def _how_it_went(learned: dict[str, bool]) -> str:

@@ -3,7 +3,7 @@
 import argparse
 
 from centrality._internal.text import share
-from centrality.apps.commands._arguments import DATA, column_names, count, seed
+from centrality.apps.commands._arguments import DATA, column_names, count, encoding_of_text, seed
 from centrality.apps.commands._reading import excerpt, footer_lines, require_rows_output, rows_output
 from centrality.apps.commands._terminal import Result, aligned, paint, working
 
@@ -12,6 +12,7 @@ HELP = "find labels that are likely wrong: rows that rather belong to another cl
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin")
+    encoding_of_text(command)
     command.add_argument("--by", required=True, metavar="COLUMN", help="the column of the labels")
     command.add_argument("--columns", metavar="a,b", help="the columns to learn from (default: all others)")
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows to show (default: 20)")
@@ -31,16 +32,16 @@ def run(arguments: argparse.Namespace) -> Result:
         names = [name for name in column_names(arguments.columns) if name != arguments.by]
         table = tables.select(table, [*names, arguments.by])
     with working("Comparing with the other rows", arguments):
-        found = wrong_labels(table, arguments.by, random_state=arguments.random_state)
+        doubtful_rows = wrong_labels(table, arguments.by, random_state=arguments.random_state)
     new = ("row", "suggested", "p_label", "p_suggested")
     result: Result = {
         "rows": table.num_rows,
         "by": arguments.by,
         "shown": arguments.top,
-        "doubtful": [{name: row.pop(name) for name in new} | {"holds": row} for row in found.to_pylist()],
+        "doubtful": [{name: row.pop(name) for name in new} | {"holds": row} for row in doubtful_rows.to_pylist()],
     }
     if arguments.output is not None:
-        tables.write(found, arguments.output)
+        tables.write(doubtful_rows, arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
 

@@ -32,6 +32,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return the picked rows, the best first."""
+    import numpy as np
+
     from centrality import tables
     from centrality.bulk.score import dial
     from centrality.model.reader import reader_of
@@ -61,7 +63,11 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.by is not None:
         result["by"] = arguments.by
     if arguments.output is not None:
-        tables.write(tables.with_columns(chosen, {"row": picked, "centrality": scores}), arguments.output)
+        new = {"row": picked, "centrality": scores}
+        if reader_of(model).features() is not None:
+            with reader_of(model).suppress_issues():
+                new["reasons"] = np.array(model.reasons(chosen, t).short(), dtype=object)
+        tables.write(tables.with_columns(chosen, new), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
     count,
     data_with_or_without_model,
@@ -12,7 +14,15 @@ from centrality.apps.commands._arguments import (
     load_model,
     one_number,
 )
-from centrality.apps.commands._reading import columns_to_print, excerpt, in_words
+from centrality.apps.commands._reading import (
+    columns_to_print,
+    counting_line,
+    excerpt,
+    footer_lines,
+    in_words,
+    require_rows_output,
+    rows_output,
+)
 from centrality.apps.commands._terminal import Result, paint, shows_progress
 
 if TYPE_CHECKING:
@@ -26,21 +36,33 @@ LINE = 100  # characters of a line of reasons
 def arguments(command: argparse.ArgumentParser) -> None:
     data_with_or_without_model(command)
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
-    command.add_argument("--by", metavar="COLUMN", help="both ends of each group, by the values of this column")
+    command.add_argument(
+        "--by",
+        metavar="COLUMN",
+        help="both ends of each group, by the values of this column; with --time, one series for each",
+    )
+    _series.time_arguments(command, by=False)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    rows_output(command, "all rows, the oddest first, with centrality, p-value and reasons,")
 
 
 def run(arguments: argparse.Namespace) -> Result:
     """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
+    if _series.is_series(arguments):
+        return _series.rank(arguments)
     import_scikit_learn()
     from centrality.bulk import ranking
     from centrality.bulk.score import dial
 
+    require_rows_output(arguments, arguments.model, arguments.data)
+    if arguments.output is not None and arguments.data == "-":
+        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
     model = load_model(arguments)
     t = dial(model, arguments.t)
     ranked = ranking.rank(model, arguments.data, t, arguments.top, by=arguments.by, progress=shows_progress(arguments))
     result: Result = {
         "rows": ranked.rows,
+        "rows_above": ranked.rows_above,
         "t": t,
         "shows": columns_to_print(model),
         "central": ranked.best,
@@ -53,14 +75,24 @@ def run(arguments: argparse.Namespace) -> Result:
         ]
     if ranked.unreadable:
         result["unreadable"] = ranked.unreadable.cells
+    if arguments.output is not None:
+        from centrality import tables
+        from centrality.selection.rank import rank
+
+        in_order = rank(tables.read(arguments.data), model=model, by=arguments.by, t=t)
+        tables.write(in_order, arguments.output, like=arguments.data)
+        result["file"] = str(arguments.output)
     return result
 
 
 def show(result: Result) -> str:
+    if "series" in result:
+        return _series.show(result)
     lines = _ends(result, f"{result['rows']:,} rows", result) if "groups" not in result else []
     for group in result.get("groups", []):
         lines += _ends(group, f"{group['rows']:,} rows of {group['group']}", result)
-    return "\n".join(lines[:-1])
+    rows_in_order = [row["row"] for end in (result["peripheral"], result["central"]) for row in end]
+    return "\n".join([*lines[:-1], *counting_line(result, rows_in_order), *footer_lines(result, 0, 0, "All rows")])
 
 
 def _ends(ends: Result, of: str, result: Result) -> list[str]:
@@ -76,19 +108,16 @@ def _ends(ends: Result, of: str, result: Result) -> list[str]:
 def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
     scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
-    holds = excerpt(_reasons_first(row) if why else row["holds"], only)
+    values = row["holds"]
+    if why:  # those of columns that lower its centrality come first
+        named = [reason["feature"] for reason in row.get("reasons", [])]
+        values = {name: values[name] for name in named if name in values} | values
+    holds = excerpt(values, only)
     line = f"{scores}  {holds}".rstrip()
     reasons = in_words(row)
     if not (why and reasons):
         return line
     return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
-
-
-def _reasons_first(row: "RankedRow") -> dict[str, object]:
-    """Return the row's values, those of columns that lower its centrality first."""
-    named = [reason["feature"] for reason in row.get("reasons", [])]
-    first = {name: row["holds"][name] for name in named if name in row["holds"]}
-    return first | {name: value for name, value in row["holds"].items() if name not in first}
 
 
 def sparkline(values: Iterable[float]) -> str:

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> Result:
     require_output(arguments.output, arguments.model, arguments.data, arguments.marks)
     model, table = load_model(arguments), tables.read(arguments.data)
     reader_of(model).require_rows_apart()
-    marks, elsewhere = _marks(arguments, table)
+    marks, elsewhere, contradictory = _marks(arguments, table)
     review, wiser = model.review(table, marks), model.learn_marks(table, marks)
     wiser.save(arguments.output)
     left, chance = review.left, review.chance
@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "outlier": marks.count("outlier"),  # rows marked so
         "fine": marks.count("fine"),
         "elsewhere": elsewhere,  # marks of rows that are not in the data
+        "contradictory": contradictory,  # rows marked both as outlier and as fine: they count as fine
         "columns": _columns(wiser, table),
         "called": int((wiser.predict(table) == -1).sum()),  # rows that the new model calls outliers
         "left": {"rows": left.rows, "about": left.about, "low": left.low, "high": left.high},
@@ -72,8 +73,8 @@ def run(arguments: argparse.Namespace) -> Result:
     }
 
 
-def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str | None], int]:
-    """Return the mark of each row, and the number of marks for rows that are not in the data."""
+def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str | None], int, list[int]]:
+    """Return the mark of each row, the number of marks for rows that are not in the data, and rows marked both ways."""
     from centrality.apps.explorer.content import row_keys
     from centrality.apps.explorer.marks import read, rows_marked
     from centrality.model.refine import MARKS
@@ -83,18 +84,22 @@ def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str |
     given = [mark for mark in read(arguments.marks) if mark["mark"] in MARKS]
     keys = row_keys(table, arguments.key) if arguments.key or any(mark["key"] for mark in given) else ()
     marks: list[str | None] = [None] * table.num_rows
-    taken = 0  # marks of rows that are there: of two for one row, `fine` counts
+    taken = 0  # marks of rows that are in the data
+    contradictory = []
     for what in MARKS:
         for row in rows_marked(what, given, keys):
             if row < table.num_rows:
-                marks[row], taken = what, taken + 1
+                if marks[row] not in (None, what):
+                    contradictory.append(int(row))
+                marks[row] = what  # of two for one row, `fine` counts
+                taken += 1
     if not taken:
         which = f"none of its {len(given):,} marks is of a row of {arguments.data}" if given else "it has no such mark"
         raise InputError(
             f"{arguments.marks} was wanted to say outlier or fine of some rows, but {which}. Rows are known by all "
             "their cells, or by the column that --key names, or by their number where a mark has no key."
         )
-    return marks, len(given) - taken
+    return marks, len(given) - taken, contradictory
 
 
 def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, object]]:
@@ -133,6 +138,9 @@ def show(result: Result) -> str:
     lines = [paint(f"Learned from {told} among {result['rows']:,} rows", "heading")]
     if result["elsewhere"]:
         lines.append(f"{result['elsewhere']:,} marks are of rows that are not in the data, and taught nothing.")
+    if rows := result["contradictory"]:
+        named = ", ".join(f"{row:,}" for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        lines.append(f"Marked as outlier and as fine, and taken as fine: row{'s' * (len(rows) > 1)} {named}.")
     for column in result["columns"]:
         odder, typical = (number(column[side])[:40] for side in ("odder", "more_typical"))
         lines.append(f"  {column['column']}: such as {odder} is odder than before, such as {typical} more typical")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import count, load_model, model_and_data, numbers, require_output, show_scores
 from centrality.apps.commands._terminal import Result, harmless, shows_progress
 
@@ -43,6 +44,20 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
     command.add_argument("--drift-window", type=count, default=5000, metavar="N", help="rows judged together")
+    command.add_argument(
+        "--on-error",
+        choices=("stop", "skip", "null"),
+        default="stop",
+        help="a row that cannot be read or scored: stop there (default), leave it out, or leave its scores empty; how "
+        "many there were is said",
+    )
+    _series.time_arguments(command)
+    command.add_argument(
+        "--follow", action="store_true", help="with a model of series and -: judge each line as it comes, as JSON"
+    )
+    command.add_argument(
+        "--state", type=Path, metavar="FILE", help="with --follow: the last moments, to go on from after a restart"
+    )
     folders = command.add_argument_group("from folder to folder")
     folders.add_argument("--resume", action="store_true", help="leave files that hold these scores already")
     folders.add_argument("--workers", type=count, metavar="N", help="processes (default: one a core, if rows are many)")
@@ -55,6 +70,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    if arguments.follow or _series.is_series(arguments):
+        return _series.score(arguments)
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
         raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
@@ -94,8 +111,17 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         )
     if arguments.p_values:
         model.fitted_.calibration_rows()  # if there are none, say so before the work
-    ts, asked = arguments.t or [model.t], arguments
-    return ScoringJob(model, ts, watch, progress, asked.p_values, explain=asked.explain, resume=asked.resume)
+    ts = arguments.t or [model.t]
+    return ScoringJob(
+        model,
+        ts,
+        watch,
+        progress,
+        arguments.p_values,
+        explain=arguments.explain,
+        resume=arguments.resume,
+        on_error=arguments.on_error,
+    )
 
 
 @dataclass(frozen=True)
@@ -158,6 +184,10 @@ def _result(output: str, scored: "Scored", columns: list[str], watch: "DriftMoni
     result: Result = {"scores": output, "rows": scored.rows, "columns": columns}
     for note in scored.unreadable.notes():
         _warn(f"note: {note}")
+    if scored.left_out:
+        first = f"; the first: {scored.faults[0]}" if scored.faults else ""
+        _warn(f"note: {scored.left_out:,} rows could not be read or scored{first}")
+        result["left_out"] = scored.left_out
     if scored.unreadable:
         result["unreadable"] = scored.unreadable.cells
     if watch is not None:

@@ -17,16 +17,16 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    found = {"centrality": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    versions = {"centrality": __version__, "python": platform.python_version(), "platform": platform.platform()}
     from centrality.engine import engine_name  # here: `--help` should not wait for it
 
-    found["engine"] = engine_name()
+    versions["engine"] = engine_name()
     for name in (*LIBRARIES, *OPTIONAL):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            versions[name] = "not installed"
+    return versions
 
 
 def show(result: Result) -> str:

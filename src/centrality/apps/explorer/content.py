@@ -66,14 +66,13 @@ def column_of(name: str, values: ArrowArray) -> Column:
 def _numbers(values: pa.Array) -> Values:
     """Return the numbers, as float32 if that is exact (short whole numbers, float32 data), else as float64."""
     plain = _with_gaps(values)
-    whole = all(_are_short_and_whole(some) for some in (plain[:LOOKED_AT], plain))  # most have a fraction soon
+
+    def short_and_whole(some: NDArray[np.float64]) -> bool:
+        return bool((np.isnan(some) | ((np.abs(some) <= EXACT_IN_FLOAT32) & (some == np.floor(some)))).all())
+
+    whole = short_and_whole(plain[:LOOKED_AT]) and short_and_whole(plain)  # most have a fraction soon
     single = pa.types.is_float32(values.type) or pa.types.is_float16(values.type)
     return plain.astype(np.float32) if whole or single else plain
-
-
-def _are_short_and_whole(values: NDArray[np.float64]) -> bool:
-    """Say whether all numbers but gaps are whole and fit float32."""
-    return bool((np.isnan(values) | ((np.abs(values) <= EXACT_IN_FLOAT32) & (values == np.floor(values)))).all())
 
 
 def _with_gaps(values: pa.Array) -> NDArray[np.float64]:
@@ -89,7 +88,10 @@ def _category_or_text(name: str, values: pa.Array) -> Column:
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     levels = coded.dictionary.to_pylist()
     if len(levels) <= min(MOST_LEVELS, max(2, len(values) // 2)):
-        order = _in_order(levels, coded.indices)
+        order = np.array(sorted(range(len(levels)), key=levels.__getitem__), dtype=np.intp)
+        if len(levels) > LEVEL_COLOURS:  # those that get a colour are the most frequent
+            counts = np.bincount(coded.indices.drop_null().to_numpy(), minlength=len(levels))
+            order = order[np.argsort(-counts[order], kind="stable")]
         new_codes = np.empty(len(levels) + 1, dtype=np.uint8)
         new_codes[0] = 0  # a gap
         new_codes[1 + order] = np.arange(1, len(levels) + 1)
@@ -99,18 +101,30 @@ def _category_or_text(name: str, values: pa.Array) -> Column:
     return Column(name, "text", np.empty(0), texts=texts)
 
 
-def _in_order(levels: list[str], codes: pa.Array) -> NDArray[np.intp]:
-    """Sort the levels alphabetically, or by frequency if there are more of them than colours."""
-    if len(levels) > LEVEL_COLOURS:
-        counts = np.bincount(codes.drop_null().to_numpy(), minlength=len(levels))
-        return np.asarray(np.lexsort([np.array(levels, dtype=object), -counts]))
-    return np.array(sorted(range(len(levels)), key=levels.__getitem__), dtype=np.intp)
-
-
 def shortened(text: str) -> str:
     """Return the text on one line, cut where the page would not show more."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+def with_folders(table: pa.Table, column: str) -> pa.Table:
+    """Add the folder that each file of this column lies in, if there are several: it is often a label."""
+    folders = [Path(path).parent.name for path in table[column].to_pylist()]
+    if "folder" in table.column_names or len(set(folders)) < 2:
+        return table
+    return table.append_column("folder", pa.array(folders, pa.string()))
+
+
+def from_common_folder(table: pa.Table) -> pa.Table:
+    """Write paths as seen from the folder that holds them all: a folder may be moved, or named from elsewhere."""
+    for place, name in enumerate(table.column_names):
+        texts = table[name].to_pylist()
+        if all(isinstance(text, str) and _is_image(text) for text in texts):
+            paths = [Path(text).resolve() for text in texts]
+            above = os.path.commonpath(paths)
+            short = [str(path.relative_to(above)) for path in paths]
+            table = table.set_column(place, name, pa.array(short, pa.string()))
+    return table
 
 
 THUMBNAIL_SIDE = 96  # pixels, at most
@@ -295,7 +309,11 @@ def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
     """Return a text of twelve letters and digits for each row's bytes; repeats get a number at the end."""
     digests = b"".join([hashlib.blake2b(row, digest_size=10).digest() for row in rows])
     first_eight = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 10)[:, :8].tobytes()
-    keys: list[str] = _in_base_32(first_eight).tolist()
+    # The first sixty bits as twelve letters and digits, as `base64.b32encode` writes them.
+    bits = np.frombuffer(first_eight, dtype=">u8").astype(np.uint64)
+    places = np.arange(59, 0, -5, dtype=np.uint64)
+    letters = np.frombuffer(LETTERS, dtype=np.uint8)[((bits[:, None] >> places) & np.uint64(31)).astype(np.intp)]
+    keys: list[str] = letters.view("S12")[:, 0].astype(str).tolist()
     if len(set(keys)) == len(keys):
         return tuple(keys)
     seen: Counter[str] = Counter()
@@ -305,27 +323,20 @@ def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _in_base_32(eight_bytes: bytes) -> NDArray[np.str_]:
-    """Return the first sixty bits of each eight bytes as twelve letters and digits, as `base64.b32encode` does."""
-    bits = np.frombuffer(eight_bytes, dtype=">u8").astype(np.uint64)
-    places = np.arange(59, 0, -5, dtype=np.uint64)
-    letters = np.frombuffer(LETTERS, dtype=np.uint8)[((bits[:, None] >> places) & np.uint64(31)).astype(np.intp)]
-    return letters.view("S12")[:, 0].astype(str)
-
-
 def _joined_cells(table: pa.Table) -> Iterable[bytes]:
     """Return the cells of each row as one text; the order of the columns does not matter."""
+
+    def texts(name: str) -> pa.ChunkedArray:
+        column, kind = table[name], table[name].type
+        if pa.types.is_timestamp(kind):  # so that texts do not depend on the unit of the file format
+            column = column.cast(pa.timestamp("us", kind.tz), safe=False)
+        return cell_texts(column)
+
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # Arrow lets others compute meanwhile
-        columns = list(threads.map(lambda name: cell_texts(_one_unit(table[name])), sorted(table.column_names)))
+        columns = list(threads.map(texts, sorted(table.column_names)))
     between = pa.scalar(BETWEEN, pa.large_string())
     joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=GAP)
     return cast("list[bytes]", joined.cast(pa.large_binary()).to_pylist())
-
-
-def _one_unit(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert moments to microseconds, so that their texts do not depend on the unit of the file format."""
-    kind = column.type
-    return column.cast(pa.timestamp("us", kind.tz), safe=False) if pa.types.is_timestamp(kind) else column
 
 
 def cell_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -128,6 +128,29 @@ class Against(TypedDict):
     units: StoredArray
 
 
+class Finding(TypedDict):
+    """One thing that is wrong, or may be; rows are numbered as they stand in the data."""
+
+    kind: str
+    sentence: str  # what holds of the rows
+    reason: str  # why that may be wrong
+    columns: list[str]
+    count: int
+    rows: list[int]
+    severity: float  # one in how many ordinary rows is as odd
+    examples: list[int]  # at most five of the rows
+    typical: int | None  # a typical row, to set beside them
+    advice: str  # what to do
+
+
+class Findings(TypedDict):
+    """What is wrong with the rows, the worst first, as `centrality check --json` says it."""
+
+    verdict: str  # one sentence
+    rows: int
+    findings: list[Finding]
+
+
 class Header(TypedDict):
     """Describes a view and says where each of its arrays lies."""
 
@@ -146,9 +169,9 @@ class Header(TypedDict):
     why: NotRequired[EmbeddedAnswers | Literal["ask"]]
     colour: NotRequired[str]  # the column that rows are coloured by to begin with
     guilty: NotRequired[list[str]]  # features, from the one that makes the odd rows odd most of all
-    what_if: NotRequired[list[str]]  # columns whose values the reader may change, where the host can score them
-    way: NotRequired[bool]  # the host knows the way from a row to a typical place
-    words: NotRequired[bool]  # the host can say which words of a text make it odd
+    findings: NotRequired[Findings | Literal["ask"]]  # what is wrong, or the host says so after the first picture
+    typical_with: NotRequired[bool]  # the host can say which cells would make a row typical
+    words: NotRequired[list[str]]  # columns of texts of which the host can say which words make a row odd
     cells: NotRequired[dict[str, Texts]]  # by column, as they came, where the column itself does not tell
     keys: NotRequired[Texts | Literal["ask"]]  # of all rows, by which marks are kept; else their number is their key
     whole: NotRequired[bool]  # the host has pictures and texts in full
@@ -184,12 +207,12 @@ class Why(TypedDict):
     heat: NotRequired[Heat]
 
 
-class WhatIf(TypedDict):
-    """Hold the units that a row would have with other values, global and local, and the reasons for them."""
+class TypicalWith(TypedDict):
+    """Say which cells of a row, held as the typical row `like` holds them, make it typical, and its units then."""
 
+    columns: list[str]  # none, if no few cells would do
+    like: int
     units: tuple[float, float]
-    reasons: list[Reason]
-    typical: tuple[float, float]
 
 
 # A piece of a text, and what it adds to both units.

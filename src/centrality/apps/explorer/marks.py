@@ -32,6 +32,7 @@ HAS_LOCKS = fcntl is not None
 
 MARKS = ("outlier", "fine", "later")
 SAID = ("mark", "tags", "note", "by", "was")  # parts of a change
+MOST_DIGITS = 15  # of the number of a row
 NOTHING = {"key": "", "mark": "", "tags": "", "note": "", "by": "", "at": "", "version": "0"}
 COLUMNS = ("key", "row", "mark", "tags", "note", "by", "at", "version")
 IN_PAGE = re.compile(r'<script type="application/json" id="centrality-marks">(.*?)</script>', re.DOTALL)
@@ -282,7 +283,7 @@ def _checked_line(given: dict[str, str | None], where: str) -> Line:
         raise InputError(f"{where}: as many fields were wanted as there are columns.")
     line = NOTHING | {name: _unquoted(cell or "") for name, cell in given.items()}
     line["mark"] = line["mark"].strip().lower()
-    if not (line["row"].isascii() and line["row"].isdecimal()):
+    if not (line["row"].isascii() and line["row"].isdecimal() and len(line["row"]) <= MOST_DIGITS):
         raise InputError(f"{where}: a row was wanted by its number, got {line['row'][:60]!r}.")
     if line["mark"] not in ("", *MARKS):
         raise InputError(f"{where}: one of {', '.join(MARKS)} was wanted, or nothing, got {line['mark'][:60]!r}.")

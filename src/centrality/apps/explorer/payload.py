@@ -122,44 +122,56 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "points": buffers.add(points),
         "units": _units(view.units, buffers, small=reasons),
         "columns": [_column(column, buffers) for column in view.columns],
-        "items": _items(view, buffers, pictures=pictures),
+        "items": _items(view, buffers, pictures=pictures, also=example_rows(view) if reasons else None),
         "features": list(view.features),
     }
     if cells:
         header["cells"] = {column.name: _texts(column.texts, buffers) for column in cells}
-    _set_optional_fields(view, header, buffers, in_file=reasons)
-    if not reasons:
-        _tell_what_can_be_asked(view, header)
+    header |= optional_fields(view, buffers, in_file=reasons)
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
     return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
 
 
-def _set_optional_fields(view: View, header: Header, buffers: Buffers, *, in_file: bool) -> None:
-    """Set the header's fields that a view without such things leaves out."""
+def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
+    """Return the header's fields that not every view has; a file has answers where a host is asked for them."""
+    fields = cast("Header", {})
     if view.colour:
-        header["colour"] = view.colour
+        fields["colour"] = view.colour
     if view.given:
-        header["given"] = list(view.given)
+        fields["given"] = list(view.given)
     if (view.rows != np.arange(len(view))).any():
-        header["rows"] = buffers.add(view.rows.astype(np.uint32))
+        fields["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
-        units = buffers.add(view.inliers.T)
-        header["inliers"] = {"units": units, "contamination": view.contamination}
-    if view.guilty:
-        header["guilty"] = list(view.guilty)
+        fields["inliers"] = {"units": buffers.add(view.inliers.T), "contamination": view.contamination}
+    if view.main_features:
+        fields["guilty"] = list(view.main_features)
     if view.reasons is not None or view.neighbours is not None:
-        header["why"] = _answers_why(view, buffers) if in_file else "ask"
+        fields["why"] = _answers_why(view, buffers) if in_file else "ask"
     if view.against is not None:
-        header["against"] = {
+        fields["against"] = {
             "name": view.against.name,
             "mixing": _mixing(view.against.mixing),
             "units": _units(view.against.units, buffers, small=in_file),
         }
+    if view.jobs is not None:
+        fields["findings"] = view.jobs.findings() if in_file else "ask"
     if view.keys and (not in_file or len(view) <= MOST_KEYS):
         late = isinstance(view.keys, LazyKeys) and not in_file
-        header["keys"] = "ask" if late else _texts(view.keys, buffers)
+        fields["keys"] = "ask" if late else _texts(view.keys, buffers)
+    if in_file:
+        return fields
+    # What only a host with the model can answer.
+    if view.live is not None:
+        fields["typical_with"] = bool(view.live.columns) and view.reasons is not None and view.neighbours is not None
+        fields["words"] = list(view.live.texts)
+    if view.refit is not None:
+        fields["may_be_given"] = list(view.may_be_given)
+    fields["later"] = view.better_layout is not None
+    fields["jobs"] = view.jobs is not None
+    fields["whole"] = view.items.full is not None or view.whole_texts is not None
+    return fields
 
 
 def keys(view: View) -> bytes:
@@ -179,20 +191,10 @@ def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: 
     """Return the description of the map, and the rows' positions on it in planes of bytes."""
     center, half, reach = _extent(points, own_scales=own_scales)
     axes: Axes = {"names": names, "center": pair(center), "half": pair(half), "reach": pair(reach)}
-    return axes, _planes(_fixed_point(points, center, half * reach), 3)
-
-
-def _tell_what_can_be_asked(view: View, header: Header) -> None:
-    """Set the header's fields that say which questions a host with the model can answer."""
-    if view.live is not None:
-        header["what_if"] = list(view.live.columns)
-        header["way"] = view.live.has_way
-        header["words"] = view.live.has_words
-    if view.again is not None:
-        header["may_be_given"] = list(view.may_be_given)
-    header["later"] = view.later is not None
-    header["jobs"] = view.jobs is not None
-    header["whole"] = view.items.full is not None or view.whole_texts is not None
+    # Positions are whole numbers: 0 is the lowest that rows can have, 2**24 - 1 the highest.
+    bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
+    steps = ((points - center) / (half * reach) * 0.5 + 0.5).clip(0, 1) * (2**bits - 1)
+    return axes, _planes((steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T, 3)
 
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
@@ -222,15 +224,6 @@ def _extent(
     return center, half, reach
 
 
-def _fixed_point(
-    points: NDArray[np.float64], center: NDArray[np.float64], half: NDArray[np.float64]
-) -> NDArray[np.uint32]:  # (2, n)
-    """Return positions as integers: 0 is the lowest position that rows can have, 2**24 - 1 the highest."""
-    bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
-    steps = ((points - center) / half * 0.5 + 0.5).clip(0, 1) * (2**bits - 1)
-    return np.asarray(steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T
-
-
 def _units(units: NDArray[np.float64], buffers: Buffers, *, small: bool) -> StoredArray:  # (n, 2)
     """Store all global units, then all local ones; of very many rows in a file, the first bytes of float32."""
     lines = np.ascontiguousarray(units.T.clip(-FARTHEST_UNIT, FARTHEST_UNIT))  # (2, n)
@@ -257,17 +250,15 @@ def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | N
 def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
     whole = "".join(texts)
-    counted = len if whole.isascii() else _length_in_javascript
-    ends = np.cumsum(np.fromiter(map(counted, texts), np.uint32, len(texts)), dtype=np.uint32)
+    lengths = map(len, texts) if whole.isascii() else (len(text.encode("utf-16-le", "replace")) // 2 for text in texts)
+    ends = np.cumsum(np.fromiter(lengths, np.uint32, len(texts)), dtype=np.uint32)
     joined = np.frombuffer(whole.encode("utf-8", "replace"), dtype=np.uint8)
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
 
-def _length_in_javascript(text: str) -> int:
-    return len(text.encode("utf-16-le", "replace")) // 2
-
-
-def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:
+def _items(
+    view: View, buffers: Buffers, *, pictures: bool, also: NDArray[np.intp] | None
+) -> NoItems | TextItems | SeriesItems | PictureItems:
     items = view.items
     if items.kind == "text":
         return TextItems(kind="text", column=items.column)
@@ -277,7 +268,7 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
         return NoItems(kind="")
     if not pictures:
         return PictureItems(kind="picture")
-    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES)]
+    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES, also)]
     rows = np.array([row for row, file in found if file is not None], dtype=np.uint32)
     files = [file for _, file in found if file is not None]
     ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
@@ -289,11 +280,20 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
     return PictureItems(kind="picture", embedded=embedded)
 
 
-def noteworthy_rows(view: View, most: int) -> NDArray[np.intp]:
+def example_rows(view: View) -> NDArray[np.intp]:
+    """Return the rows that findings name as examples, by their position in the view."""
+    found = [] if view.jobs is None else view.jobs.findings()["findings"]
+    named = [row for one in found for row in [*one["examples"], one["typical"]] if row is not None]
+    return np.flatnonzero(np.isin(view.rows, named))
+
+
+def noteworthy_rows(view: View, most: int, also: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
 
-    The others are evenly spaced.
+    The others are evenly spaced. The rows in `also` are added to these.
     """
+    if also is not None and len(also):
+        return np.union1d(noteworthy_rows(view, most), also)
     n = len(view)
     if n <= most:
         return np.arange(n)
@@ -323,13 +323,15 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
     """
     height, width = view.heat_shape or (0, 0)
     painted = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
-    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED), painted)
+    examples = example_rows(view)
+    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED, examples), painted)
     answers: dict[int, Why] = {}
     for rows, is_painted in ((painted, True), (others, False)):
         if len(rows):
             answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
     if view.neighbours is not None:
-        compared = noteworthy_rows(view, max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view))))
+        most = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
+        compared = noteworthy_rows(view, most, examples)
         for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
             answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
     told = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]

@@ -9,9 +9,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
+from centrality._internal.text import column_name
 from centrality.apps.explorer.content import Column, cell_texts
-from centrality.apps.explorer.header import Reason, WhatIf, Why, Words
-from centrality.apps.explorer.session import Changes, Explained, Jobs, named, rows_named
+from centrality.apps.explorer.header import Reason, TypicalWith, Why, Words
+from centrality.apps.explorer.session import Explained, Jobs, named, rows_named
 from centrality.apps.explorer.view import View
 from centrality.network.calibration import one_t
 from centrality.tables.csv import CsvSink
@@ -29,7 +30,7 @@ def selection_csv(view: View, given: object) -> str:
         "row": view.rows[rows],
         "global": view.heads[rows, 0],
         "local": view.heads[rows, 1],
-        score_name(view, t): view.centrality(t)[rows],
+        column_name("centrality", t, view.t): view.centrality(t)[rows],
     }
     names = {name: name if name not in held.column_names else f"centrality {name}" for name in scores}
     table = pa.table({names[name]: values for name, values in scores.items()})
@@ -38,11 +39,6 @@ def selection_csv(view: View, given: object) -> str:
     file = io.BytesIO()
     CsvSink(file, table.schema).write(table)
     return file.getvalue().decode()
-
-
-def score_name(view: View, t: float) -> str:
-    """Return the name of the scores at t: with t in per cent, unless it is the model's own."""
-    return "centrality" if t == view.t else f"centrality_t{100 * t:g}".replace(".", "_")
 
 
 def exact_cells(view: View, *, in_file: bool) -> list[Column]:
@@ -78,20 +74,15 @@ def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
         whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
         return whole or not pa.types.is_integer(held.type)
     if column.kind == "date":
-        fine = pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")
-        return not in_file and not (fine and _is_finer(held))
+        if in_file or not (pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")):
+            return not in_file
+        in_one = 1000 if held.type.unit == "us" else 1_000_000  # of a millisecond, which is what the page has
+        return not (held.cast(pa.int64()).drop_null().to_numpy() % in_one).any()
     return column.kind == "category" and not in_file
 
 
-def _is_finer(held: pa.ChunkedArray) -> bool:
-    """Say whether some moment is not a whole number of milliseconds."""
-    in_one = 1000 if held.type.unit == "us" else 1_000_000
-    moments = held.cast(pa.int64()).drop_null().to_numpy()
-    return bool((moments % in_one).any())
-
-
 class Question(TypedDict):
-    """Hold a question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
+    """A question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
 
     ask: str
     row: NotRequired[int]
@@ -150,28 +141,38 @@ def _strongest_named(view: View, found: Explained) -> list[list[Reason]]:
     return named
 
 
-def what_if(view: View, row: int, changes: object) -> WhatIf:
-    """Return the units that a row would have with these values, by column, and the reasons."""
-    if view.live is None:
-        raise InputError("No value of these rows can be changed.")
-    units, found = view.live.what_if(row, changes)
-    if found is None:
-        return {"units": pair(units), "reasons": [], "typical": (0.0, 0.0)}
-    return {"units": pair(units), "reasons": _strongest_named(view, found)[0], "typical": pair(found.typical[0])}
+MOST_CHANGED = 4  # cells of a row that are held otherwise: of more, no reader wants to hear
+ODD_SHARE = 0.25  # of all rows; what is more typical than these is called typical
 
 
-def way(view: View, row: int, t: object) -> list[Changes]:
-    """Return the values of a row on its way to a typical point, step by step."""
-    if view.live is None or not view.live.has_way:
-        raise InputError("Of these rows no way to a typical one is known.")
-    return view.live.way(row, one_t(t))
+def typical_with(view: View, row: int, t: object) -> TypicalWith:
+    """Return the fewest guilty cells that, as in the nearest typical row, take a row out of the odd quarter.
+
+    Texts stay as they are: to hold another row's text is no correction.
+    """
+    if view.live is None or view.reasons is None or view.neighbours is None:
+        raise InputError("Of these rows nobody can say which cells would make them typical.")
+    at = one_t(t)
+    taken = view.reasons(np.array([row])).at(view.mixing, at)[0]  # (features,)
+    guilty = [view.features[k] for k in np.argsort(taken, kind="stable") if taken[k] < 0]
+    changeable = set(view.live.columns) - set(view.live.texts)
+    columns = [name for name in guilty if name in changeable][:MOST_CHANGED]
+    like = int(view.neighbours(np.array([row]))[0, 0])
+    scores = view.centrality(at)
+    typical = np.quantile(scores, ODD_SHARE)
+    if columns and scores[row] < typical:
+        units = view.live.borrowed(row, like, columns)
+        reached = np.flatnonzero(view.mixing.squeeze(view.mixing.mixed(units, at)) >= typical)
+        if len(reached):
+            return {"columns": columns[: reached[0] + 1], "like": like, "units": pair(units[reached[0]])}
+    return {"columns": [], "like": like, "units": pair(view.units[row])}
 
 
-def words(view: View, row: int) -> Words:
-    """Return what each word of a row's text adds to its units."""
-    if view.live is None or not view.live.has_words:
+def words(view: View, row: int, column: object) -> Words:
+    """Return what each word of a text of a row adds to the row's units."""
+    if view.live is None or column not in view.live.texts:
         return {"words": [], "typical": (0.0, 0.0)}
-    return view.live.words(row)
+    return view.live.words(row, str(column))
 
 
 def whole_texts(view: View, row: int) -> dict[str, str]:
@@ -179,11 +180,11 @@ def whole_texts(view: View, row: int) -> dict[str, str]:
     return {} if view.whole_texts is None else view.whole_texts(row)
 
 
-def again(view: View, given: object) -> View:
+def refit(view: View, given: object) -> View:
     """Return the view of the same rows by a model fitted again with these columns as context."""
-    if view.again is None:
+    if view.refit is None:
         raise InputError("There is no model behind this page that could be fitted anew.")
-    return view.again(given)
+    return view.refit(given)
 
 
 def jobs(view: View) -> Jobs:
@@ -195,10 +196,10 @@ def jobs(view: View) -> Jobs:
 
 ANSWERS: dict[str, Callable[[View, int, object], object]] = {
     "why": lambda view, row, _: why(view, row),
-    "words": lambda view, row, _: words(view, row),
+    "words": words,
     "texts": lambda view, row, _: whole_texts(view, row),
-    "what-if": what_if,
-    "way": way,
+    "typical": typical_with,
+    "findings": lambda view, _, __: jobs(view).findings(),
     "copies": lambda view, row, _: jobs(view).copies_of(row),
     "review": lambda view, _, given: jobs(view).review(given),
     "pick": lambda view, _, given: jobs(view).pick(given),

@@ -81,30 +81,27 @@ def style_sheet() -> str:
     return FILL_WINDOW + built_file("explorer.css")
 
 
-def single_file_page(view: "View", marks: Sequence[Mark] = ()) -> str:
+def single_file_page(view: View, held: Sequence[Mark] = ()) -> str:
     """Return the page as one file, with marks in it: its policy lets it run its own script and reach nothing."""
-    from centrality.apps.explorer.marks import in_page  # NumPy and more, which the server's first answers do without
-    from centrality.apps.explorer.payload import pack
-
     script, style = built_file("explorer.js"), style_sheet()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    data = base64.b64encode(pack(view, pictures=True, reasons=True)).decode()
+    data = base64.b64encode(payload.pack(view, pictures=True, reasons=True)).decode()
     return FRAME.format(
         policy=f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
         title=html.escape(view.title),
         style=f"<style>{style}</style>",
         data=f'<script type="application/octet-stream" id="centrality-data">{data}</script>\n',
-        marks=in_page(marks),
+        marks=marks.in_page(held),
         script=f'<script type="module">{script}</script>',
     )
 
 
-def export(view: "View", path: str | os.PathLike[str], marks: Sequence[Mark] = ()) -> int:
+def export(view: View, path: str | os.PathLike[str], held: Sequence[Mark] = ()) -> int:
     """Write the page to one file, with marks in it, completely or not at all, and return its size in bytes."""
-    text = single_file_page(view, marks).encode()
+    text = single_file_page(view, held).encode()
     with write_atomically(path) as beside:
         beside.write_bytes(text)
     return len(text)
@@ -141,7 +138,7 @@ class Explorer(ThreadingHTTPServer):
 
     def __init__(
         self,
-        view: "View | None" = None,
+        view: View | None = None,
         host: str = "127.0.0.1",
         port: int = 8000,
         *,
@@ -209,10 +206,8 @@ class Explorer(ThreadingHTTPServer):
         )
         return f"http://{name}:{self.server_port}/?token={self.token}"
 
-    def show(self, view: "View", marks_file: Path | None = None) -> None:
+    def show(self, view: View, marks_file: Path | None = None) -> None:
         """Show this view: answer the questions that wait for it, and all that come."""
-        # Heavy to import: the frame of the page is answered before.
-
         self._answers.set_result(Answers(view, marks_file))
 
     def fail(self, error: BaseException) -> None:
@@ -288,20 +283,16 @@ class Handler(BaseHTTPRequestHandler):
             return 403, "text/plain", b"This name is not one of this machine's: use localhost."
         token = parse_qs(address.query).get("token", [""])[0]
         if token and secrets.compare_digest(token.encode(), self.server.token.encode()):
-            cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return 303, "text/plain", b"", {"Location": "/", "Set-Cookie": cookie}
-        if not self._has_cookie():
-            return 403, "text/plain", b"Open the address that centrality explore printed: it holds a token."
-        return None
+            new = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
+            return 303, "text/plain", b"", {"Location": "/", "Set-Cookie": new}
+        cookie = None
+        with suppress(CookieError):
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode()):
+            return None
+        return 403, "text/plain", b"Open the address that centrality explore printed: it holds a token."
 
     do_HEAD = do_GET  # noqa: N815
-
-    def _has_cookie(self) -> bool:
-        try:
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        except CookieError:
-            return False
-        return cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode())
 
     def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -329,14 +320,19 @@ class Answers:
 
     def end(self) -> None:
         """Stop what is still being made of the view."""
-        if self.view.later is not None:
-            self.view.later.end()
+        if self.view.better_layout is not None:
+            self.view.better_layout.end()
 
     def answer(self, path: str) -> Answer:
         """Answer a GET request for this path; paths that are not listed here do not exist."""
         fixed: dict[str, Callable[[], Answer]] = {
             "/marks": lambda: _json(self._kept()),
             "/map": lambda: _json(self._map()),
+            "/page": lambda: (
+                200,
+                "text/html; charset=utf-8",
+                single_file_page(self.view, self.marks.marks()).encode(),
+            ),
             "/keys": lambda: (200, "application/octet-stream", payload.keys(self.view)),
             "/data": lambda: (200, "application/octet-stream", self.data),
         }
@@ -360,16 +356,16 @@ class Answers:
     def _renew(self, body: bytes) -> Renewed:
         """Fit the model again with the columns named in the body as context, and show the same rows by it."""
         with self._fitting:
-            view = questions.again(self.view, _decoded(body))
+            view = questions.refit(self.view, _decoded(body))
             data = payload.pack(view, pictures=False, reasons=False)
             before, self.view, self.data = self.view, view, data
-        if before.later is not None:
-            before.later.end()
+        if before.better_layout is not None:
+            before.better_layout.end()
         return {"given": list(view.given)}
 
     def _map(self) -> BetterMap:
         """Return the better map, or its progress; it is started by the first such request."""
-        later = self.view.later
+        later = self.view.better_layout
         if later is not None:
             later.start()
         if later is None or later.points is None:

@@ -1,12 +1,12 @@
 """What a page can ask a model to do: live rows, jobs, explanations."""
 
-import math
+import logging
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from centrality._internal.checks import InputError, generator, whole_number
 from centrality._internal.input import CheckedRows, ModelRows
 from centrality.analysis.reasons import plain
 from centrality.apps.explorer.content import Column, Values
-from centrality.apps.explorer.header import CopiesOfRow, Learned, Word, Words
+from centrality.apps.explorer.header import CopiesOfRow, Findings, Learned, Word, Words
 from centrality.bulk.adapter import Adapter
 from centrality.model.fitted import map_valid_rows
 from centrality.model.interface import CentralityModel
@@ -29,18 +29,20 @@ from centrality.representations.base import as_arrow
 from centrality.selection.copies import WORDS, Copies, copies
 from centrality.selection.pick import Picker
 
+LOG = logging.getLogger(__name__)
 MOST_TO_REVIEW = 20_000  # rows of a queue
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """Hold the model and the rows of a view; questions and answers name rows by their position in it."""
+    """The model and the rows of a view; questions and answers name rows by their position in it."""
 
     model: CentralityModel
     vectors: CheckedRows  # (n, p)
     compared: Callable[[], ModelRows]  # gives the n rows, as `copies` compares them
     by_cells: bool  # they are compared by columns, which mean something to the reader
     groups: dict[str, Values]  # (n,) codes of the columns that picked rows can be shared by
+    given: ModelRows  # all rows as they came, also those without a score
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def review(self, given: object) -> Learned:
@@ -78,6 +80,23 @@ class Jobs:
             if row in group.rows
         ]
 
+    def findings(self) -> Findings:
+        """Return what is wrong with the rows; the first call takes as long as `centrality check`."""
+        with self._lock:
+            return self._findings
+
+    @cached_property
+    def _findings(self) -> Findings:
+        from centrality.findings import check  # not needed for the first picture
+
+        try:
+            return cast("Findings", check(self.given, model=self.model).as_dict())
+        except InputError as error:
+            return {"verdict": f"These rows could not be checked: {error}", "rows": 0, "findings": []}
+        except Exception:  # a bug of ours, or of the user's own representation, must not cost the reader the page
+            LOG.exception("The rows were not checked")
+            return {"verdict": "These rows were not checked: an error, see the terminal.", "rows": 0, "findings": []}
+
     @cached_property
     def _copies(self) -> Copies:
         return copies(self.compared())
@@ -102,7 +121,7 @@ TOLD = 6  # features of a row that the page names at one t
 
 @dataclass(frozen=True)
 class Explained:
-    """Hold what each feature contributes to the global and the local units of k rows."""
+    """What each feature contributes to the global and the local units of k rows."""
 
     parts: NDArray[np.float64]  # (k, 2, features)
     units: NDArray[np.float64]  # (k, 2) of the rows
@@ -137,21 +156,18 @@ def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     units = map_valid_rows(vectors, fitted.units)
     usual = None
     if fitted.context is not None:
-        usual = [list(map(plain, kind)) for kind in reader.usual(vectors)]
+        usual = [list(map(plain, kind)) for kind in reader.typical_in_context(vectors)]
     return Explained(by_feature, units, map_valid_rows(vectors, fitted.origins), usual)
 
 
-MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
-STEPS = 20  # from a row to a typical place
+MOST_EDITABLE = 1000  # numbers of a row without a table that other values are tried for
 MOST_PIECES = 60  # of a text, each of which is left out once
 WORD = re.compile(r"\S+\s*")
-
-Changes: TypeAlias = dict[str, float | str | None]  # by column; None is a gap
 
 
 @dataclass(frozen=True)
 class EditableRows:
-    """Give a row of a view as the model reads it, by its number, and turn such rows, edited or not, into vectors."""
+    """Give a row of a view as the model reads it, by its number, and turn such rows, changed or not, into vectors."""
 
     take: Callable[[int], pa.Table]  # a row of the view
     vectors: Callable[[pa.Table], CheckedRows]
@@ -191,54 +207,35 @@ def editable_items(model: CentralityModel, X: ModelRows, vectors: CheckedRows) -
 
 
 class Live:
-    """Scores rows of a view with changed values; `columns` are the columns that can be changed."""
+    """Scores rows of a view with some cells changed; `columns` are those that are shown and that the model reads."""
 
     def __init__(self, model: CentralityModel, rows: EditableRows, shown: tuple[Column, ...]) -> None:
         self._model, self._rows = model, rows
         self.columns = tuple(column.name for column in shown if column.name in rows.columns)
-        self._levels = {column.name: set(column.levels) for column in shown if column.kind == "category"}
-        features = reader_of(model).features()
-        self._features = None if features is None else tuple(map(str, features.names))
-        self.has_way = self._features is not None and bool(self.columns)
-        self.has_words = reader_of(model).input_spec().kind == "text"
+        shown_texts = {column.name for column in shown if column.kind == "text"}
+        self.texts = tuple(name for name in self.columns if name in shown_texts)
 
-    def what_if(self, row: int, changes: object) -> tuple[NDArray[np.float64], Explained | None]:
-        """Return both units of the row with these values instead of its own, and what each feature contributes."""
+    def borrowed(self, row: int, typical: int, columns: Sequence[str]) -> NDArray[np.float64]:  # (len(columns), 2)
+        """Return the units of the row with its first, its first two, ... of these cells as the typical row has them."""
+        own, other = self._rows.take(row), self._rows.take(typical)
+        variants = []
+        for name in columns:
+            own = own.set_column(own.column_names.index(name), name, other[name])
+            variants.append(own)
+        return map_valid_rows(self._rows.vectors(pa.concat_tables(variants)), self._model.fitted_.units)
+
+    def words(self, row: int, column: str) -> Words:
+        """Return a text in pieces, with what each adds to both units: their fall when the piece is left out."""
         one = self._rows.take(row)
-        for name, value in self._checked(changes).items():
-            cell = _cell(name, value, one.schema.field(name).type)
-            one = one.set_column(one.column_names.index(name), name, cell)
-        vectors = self._rows.vectors(one)
-        units = map_valid_rows(vectors, self._model.fitted_.units)[0]
-        if not np.isfinite(units).all():
-            raise InputError("The model cannot read a row that holds this.")
-        return units, None if self._features is None else explained(self._model, vectors)
-
-    def way(self, row: int, t: float) -> list[Changes]:
-        """Return the values of the row at each step of its way to a typical point: only those that have changed."""
-        assert self._features is not None
-        vectors = self._rows.vectors(self._rows.take(row))
-        places = self._model.fitted_.toward_center(vectors, STEPS, t)[0]  # (STEPS + 1, p)
-        held = [dict(zip(self._features, reader_of(self._model).values_of(place), strict=True)) for place in places]
-        return [
-            {name: _plain(here[name]) for name in self.columns if self._differs(name, here, held[0])} for here in held
-        ]
-
-    def _differs(self, name: str, here: Mapping[str, object], first: Mapping[str, object]) -> bool:
-        """Say whether a value differs from the first one, and is a real value, not the shared level of rare ones."""
-        levels = self._levels.get(name)
-        return here.get(name) != first.get(name) and (levels is None or str(here[name]) in levels)
-
-    def words(self, row: int) -> Words:
-        """Return the text in pieces, with what each adds to both units: their fall when the piece is left out."""
-        name = self._rows.columns[0]
-        whole = str(self._rows.take(row)[name][0].as_py() or "")
+        whole = str(one[column][0].as_py() or "")
         pieces = _pieces(whole)
         if len(pieces) < 2:
             return {"words": [], "typical": (0.0, 0.0)}
         texts = [whole, *("".join(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
         fitted = self._model.fitted_
-        vectors = self._rows.vectors(pa.table({name: texts}))
+        variants = pa.concat_tables([one] * len(texts))
+        place = variants.column_names.index(column)
+        vectors = self._rows.vectors(variants.set_column(place, column, pa.array(texts, pa.string())))
         units = map_valid_rows(vectors, fitted.units)  # (1 + pieces, 2)
         words: list[Word] = [
             {"text": piece, "global": of_global, "local": of_local}
@@ -246,40 +243,6 @@ class Live:
         ]
         of_global, of_local = fitted.origins(vectors[:1])[0].tolist()
         return {"words": words, "typical": (of_global, of_local)}
-
-    def _checked(self, changes: object) -> Changes:
-        """Return the changes; raise if they are invalid, or of columns that cannot be changed."""
-        if not isinstance(changes, Mapping):
-            raise InputError(f"Values by column were wanted, got {type(changes).__name__}.")
-        for name, value in changes.items():
-            if name not in self.columns:
-                raise InputError(f"{name!r} is no column that the model reads and the page shows.")
-            known = value is None or isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
-            if not known:
-                raise InputError(f"{name} must be a number, a text or null, got {str(value)[:50]!r}.")
-        return dict(changes)
-
-
-def _cell(name: str, value: float | str | None, kind: pa.DataType) -> pa.Array:
-    """Return a value from the page as a column of one row, in the column's own type if it fits."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_boolean(kind) and isinstance(value, str):
-        value = value.lower() == "true"
-    if pa.types.is_temporal(kind) and isinstance(value, int | float):  # the page counts milliseconds since 1970
-        return pa.array([round(value)], pa.timestamp("ms")).cast(kind, safe=False)
-    if isinstance(value, int | float) and not isinstance(value, bool) and not pa.types.is_string(kind):
-        return pa.array([float(value)])
-    try:
-        return pa.array([value]).cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        raise InputError(f"{name} holds {kind}, got {str(value)[:50]!r}.") from None
-
-
-def _plain(value: object) -> float | str | None:
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return float(f"{value:.4g}") if math.isfinite(value) else None
-    return None if value is None else str(value)
 
 
 def _pieces(text: str) -> list[str]:

@@ -13,7 +13,17 @@ from sklearn.base import clone
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ModelRows
-from centrality.apps.explorer.content import Column, Items, LazyKeys, columns_of, fingerprints, items_of, row_keys
+from centrality.apps.explorer.content import (
+    Column,
+    Items,
+    LazyKeys,
+    columns_of,
+    fingerprints,
+    from_common_folder,
+    items_of,
+    row_keys,
+    with_folders,
+)
 from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
 from centrality.apps.explorer.session import (
     EditableRows,
@@ -38,7 +48,7 @@ MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to se
 EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
 KEYS_AT_ONCE = 50_000  # rows; of more, the page gets keys after its first picture
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
-MOST_GUILTY = 50  # odd rows that are used to find the features that make rows odd
+MOST_ODD = 50  # odd rows that are used to find the features that make rows odd
 
 Cells: TypeAlias = Callable[[NDArray[np.intp]], pa.Table]
 WholeTexts: TypeAlias = Callable[[int], dict[str, str]]  # a row's texts by column, as long as they are
@@ -47,7 +57,7 @@ Reasons: TypeAlias = Callable[[NDArray[np.intp]], Explained]  # of k rows of a v
 
 @dataclass(frozen=True)
 class Against:
-    """Hold another model's scores of the same rows."""
+    """Another model's scores of the same rows."""
 
     name: str
     units: NDArray[np.float64]  # (n, 2)
@@ -56,7 +66,7 @@ class Against:
 
 @dataclass(frozen=True)
 class View:
-    """Hold all that a page shows; only the functions that answer questions about single rows use a model."""
+    """All that a page shows; only the functions that answer questions about single rows use a model."""
 
     title: str
     axes: tuple[str, str]
@@ -72,7 +82,7 @@ class View:
     own_scales: bool = False  # each axis has a unit of its own
     features: tuple[str, ...] = ()  # what `reasons` speaks of
     reasons: Reasons | None = None  # k rows of the view -> what each feature contributes
-    guilty: tuple[str, ...] = ()  # features, from the one that makes the odd rows odd most of all
+    main_features: tuple[str, ...] = ()  # features, from the one that makes the odd rows odd most of all
     colour: str = ""  # the column that rows are coloured by to begin with; by their centrality if none
     neighbours: Neighbours | None = None  # k rows of the view -> (k, NEAREST), the nearest typical one first
     live: Live | None = None  # scores rows with other values; None where rows are pictures or series
@@ -80,11 +90,11 @@ class View:
     against: Against | None = None
     keys: Sequence[str] = ()  # (n,) by which marks are kept; without any, rows are known by their number
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
-    later: UmapJob | None = None  # a better map, which takes time
+    better_layout: UmapJob | None = None  # a better map, which takes time
     jobs: Jobs | None = None  # learns from marks, picks rows, finds copies
     given: tuple[str, ...] = ()  # the columns that are the context: a row is typical or odd among its kind
     may_be_given: tuple[str, ...] = ()  # those that could be, by a model fitted anew
-    again: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
+    refit: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
 
     def __len__(self) -> int:
         return len(self.points)
@@ -108,7 +118,7 @@ class View:
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Hold the data as the model reads it, with its scores."""
+    """The data as the model reads it, with its scores."""
 
     vectors: CheckedRows  # what the model scored
     units: NDArray[np.float64]  # (n, 2)
@@ -145,7 +155,7 @@ class ViewOptions(TypedDict, total=False):
     against: CentralityModel | None
     against_name: str
     key: str | None
-    soon: bool
+    defer_umap: bool
     kept_map: Path | None
 
 
@@ -163,7 +173,7 @@ def view_of(
     against: CentralityModel | None = None,
     against_name: str = "the other model",
     key: str | None = None,
-    soon: bool = False,
+    defer_umap: bool = False,
     kept_map: Path | None = None,
 ) -> View:
     """Score and map the rows of X.
@@ -174,28 +184,52 @@ def view_of(
         rows or where umap-learn is not installed.
     colour : the column that rows are coloured by to begin with.
     progress : show bars with the time left.
-    against : another model that reads the same rows; the page shows both side by side.
+    against : another model that reads the same rows; the page lists where they disagree.
     key : the column that tells rows apart, so that marks find theirs in other data, too; by all its cells if None.
-    soon : lay rows out by PCA where UMAP would be waited for; `later` of the view then makes the better map.
+    defer_umap : lay rows out by PCA where UMAP would be waited for; the view's `better_layout` then makes that map.
     kept_map : a file in which UMAP's map is kept, and from which it comes if the rows are the same.
     """
-    everything, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
-    others = None if against is None else _units_against(against, X, len(everything.units))
-    if (n := len(everything.units)) > MOST_ROWS:
+    # 1. Score all rows; those that cannot be read (a damaged picture) have no score and are not shown.
+    everything = _scored(model, X, progress=progress)
+    n, mixing = len(everything.units), model.fitted_.calibration.mixing
+    if n > MOST_ROWS:
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
-    scores = everything.units if others is None else np.column_stack([everything.units, others])
-    known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
-    scored, shown_items = everything.take(known), _items_to_show(everything, items)
-    shown_items = shown_items if len(known) == n else shown_items.take(known)
-    shown_table = _taken(_table_to_show(everything, columns, items), known)
-    shown_columns = _columns(shown_table, shown_items)
-    vectors = vectors_to_map(model, scored.vectors)
-    where = on[known] if isinstance(on, np.ndarray) and len(on) == n else on
-    layout = laid_out(vectors, scored.table, where, random_state, progress=progress, soon=soon, kept=kept_map)
-    if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
+    other_units = None if against is None else _scored(against, X, progress=False).units  # (n, 2)
+    if other_units is not None and len(other_units) != n:
+        raise InputError(
+            f"Both models must read the same rows: one makes {n:,} of them, the other {len(other_units):,}."
+        )
+    all_units = everything.units if other_units is None else np.column_stack([everything.units, other_units])
+    readable = np.flatnonzero(np.isfinite(all_units).all(1))
+    scored = everything.take(readable)
+
+    # 2. Choose what a row looks like: its item, and its columns.
+    if items is None or is_frame(items):
+        looks = everything.items
+    elif isinstance(items, str):
+        looks = replace(items_of(tables.select(everything.table, [items])[items], n), column=items)
+    else:
+        looks = items_of(items, n)
+    looks = looks if len(readable) == n else looks.take(readable)
+    table = _taken(_table_to_show(everything, columns, items), readable)
+    view_columns = tuple(columns_of(table, MOST_COLUMNS))
+    if looks.texts:  # first, so that they can be searched
+        texts = Column(looks.column, "text", np.empty(0), texts=looks.texts)
+        view_columns = (texts, *(column for column in view_columns if column.name != looks.column))
+    if colour and colour not in {column.name for column in view_columns if column.kind != "text"}:
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
-    features, reasons, guilty = _reasons(model, scored)
-    calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units, float(model.t))
+
+    # 3. Lay the rows out.
+    vectors = vectors_to_map(model, scored.vectors)
+    where = on[readable] if isinstance(on, np.ndarray) and len(on) == n else on
+    layout = laid_out(
+        vectors, scored.table, where, random_state, progress=progress, defer_umap=defer_umap, kept=kept_map
+    )
+
+    # 4. Prepare the answers to what a reader may ask.
+    features, reasons, main_features = _reasons(model, scored)
+    live = None if scored.editable is None else Live(model, scored.editable, view_columns)
+    calibrated = model.fitted_.inliers
     return View(
         title=title or "Centrality",
         axes=layout.axes,
@@ -204,25 +238,25 @@ def view_of(
         rows=scored.rows,
         t=float(model.t),
         mixing=mixing,
-        columns=shown_columns,
-        items=shown_items,
+        columns=view_columns,
+        items=looks,
         inliers=None if calibrated is None else calibrated.units,
         contamination=0.0 if calibrated is None else calibrated.contamination,
         own_scales=layout.own_scales,
         features=features,
         reasons=reasons,
-        guilty=guilty,
+        main_features=main_features,
         colour=colour,
-        neighbours=neighbours_of(vectors, centrality),
-        live=_live(model, scored, shown_columns),
-        whole_texts=_whole_texts(shown_columns, shown_items, shown_table),
+        neighbours=neighbours_of(vectors, mixing.mixed(scored.units, float(model.t))),
+        live=live if live is not None and live.columns else None,
+        whole_texts=_whole_texts(view_columns, looks, table),
         against=None
-        if against is None or others is None
-        else Against(against_name, others[known], against.fitted_.calibration.mixing),
-        keys=_keys(everything, key, known),
-        cells=lambda chosen: _taken(shown_table, chosen),
-        later=layout.later,
-        jobs=_jobs(model, scored, shown_columns),
+        if against is None or other_units is None
+        else Against(against_name, other_units[readable], against.fitted_.calibration.mixing),
+        keys=_keys(everything, key, readable),
+        cells=lambda chosen: _taken(table, chosen),
+        better_layout=layout.better_layout,
+        jobs=_jobs(model, scored, view_columns, X),
         given=tuple(reader_of(model).given()),
     )
 
@@ -232,39 +266,28 @@ def _taken(table: pa.Table, rows: NDArray[np.intp]) -> pa.Table:
     return table if np.array_equal(rows, np.arange(table.num_rows)) else table.take(rows)
 
 
-def _units_against(model: CentralityModel, X: ModelRows, n: int) -> NDArray[np.float64]:  # (n, 2)
-    """Return another model's units of the rows; raise if it reads a different number of rows."""
-    units = _scored(model, X, progress=False).units
-    if len(units) != n:
-        raise InputError(f"Both models must read the same rows: one makes {n:,} of them, the other {len(units):,}.")
-    return units
+def _keys(scored: ScoredRows, column: str | None, readable: NDArray[np.intp]) -> Sequence[str]:
+    """Return the keys of the readable rows: by a column, by all cells, or else by their texts or vectors.
+
+    Keys of many rows are made when they are needed, unless a column is named: it may be wrong, which is told at once.
+    """
+
+    def make() -> tuple[str, ...]:
+        if scored.items.kind == "picture" and scored.is_table and column is None:
+            keys = row_keys(from_common_folder(scored.table))
+        elif scored.is_table or column is not None:
+            keys = row_keys(scored.table, column)
+        elif (text := scored.items.whole) is not None:
+            keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.units)))
+        else:
+            vectors = scored.vectors
+            keys = fingerprints(dense(vectors[k : k + 1]).astype("<f4").tobytes() for k in range(len(scored.units)))
+        return keys if len(readable) == len(keys) else tuple(keys[row] for row in readable)
+
+    return LazyKeys(len(readable), make) if column is None and len(readable) > KEYS_AT_ONCE else make()
 
 
-def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> Sequence[str]:
-    """Return the keys of these rows; of many rows without a column that could be wrong, only when they are needed."""
-    if column is not None or len(known) <= KEYS_AT_ONCE:
-        return _keys_now(scored, column, known)
-    return LazyKeys(len(known), lambda: _keys_now(scored, column, known))
-
-
-def _keys_now(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tuple[str, ...]:
-    """Return the keys of these rows: by a column, by all their cells, or else by their texts or vectors."""
-    if scored.is_table or column is not None:
-        keys = row_keys(scored.table, column)
-    elif (text := scored.items.whole) is not None:
-        keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.units)))
-    else:
-        keys = fingerprints(dense(scored.vectors[k : k + 1]).astype("<f4").tobytes() for k in range(len(scored.units)))
-    return keys if len(known) == len(keys) else tuple(keys[row] for row in known)
-
-
-def _live(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Live | None:
-    """Return the object that scores these rows with other values, if a shown column can be changed."""
-    live = None if scored.editable is None else Live(model, scored.editable, columns)
-    return live if live is not None and live.columns else None
-
-
-def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Jobs:
+def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...], given: ModelRows) -> Jobs:
     """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
     kind, whole, table = reader_of(model).input_spec().kind, scored.items.whole, scored.table
     by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
@@ -275,7 +298,7 @@ def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...
         return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
 
     codes = {column.name: column.values for column in columns if column.kind == "category"}
-    return Jobs(model, scored.vectors, compared, by_cells, codes)
+    return Jobs(model, scored.vectors, compared, by_cells, codes, given)
 
 
 def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> WholeTexts | None:
@@ -290,15 +313,6 @@ def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> 
         return {name: "" if text is None else str(text) for name, text in {**held, **own}.items()}
 
     return texts
-
-
-def _columns(table: pa.Table, items: Items) -> tuple[Column, ...]:
-    """Return the texts of the items as a first column, so that they can be searched, then the table's columns."""
-    columns = columns_of(table, MOST_COLUMNS)
-    if not items.texts:
-        return tuple(columns)
-    texts = Column(items.column, "text", np.empty(0), texts=items.texts)
-    return texts, *(column for column in columns if column.name != items.column)
 
 
 def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: Collection[object] | None) -> pa.Table:
@@ -316,15 +330,6 @@ def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: C
             f"A row to show was wanted for each of the {len(scored.units):,} rows, got {table.num_rows:,}."
         )
     return table
-
-
-def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Items:
-    """Return the items that show the rows: the user's, else those of the model's reader."""
-    if items is None or is_frame(items):
-        return scored.items
-    if isinstance(items, str):
-        return replace(items_of(tables.select(scored.table, [items])[items], len(scored.units)), column=items)
-    return items_of(items, len(scored.units))
 
 
 def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRows:
@@ -350,6 +355,8 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
+    if reading.kind == "images" and is_table:
+        table = with_folders(table, (reading.columns or ["path"])[0])
     return ScoredRows(vectors, units, rows, table, items, is_table, editable)
 
 
@@ -374,19 +381,12 @@ def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...
     if features is None:
         return (), None, ()
     t, names = float(model.t), tuple(map(str, features.names))
-    odd = _lowest(model.fitted_.calibration.mixing.mixed(scored.units, t), MOST_GUILTY)
+    mixtures = model.fitted_.calibration.mixing.mixed(scored.units, t)
+    odd = np.argpartition(mixtures, min(MOST_ODD, len(mixtures)) - 1)[:MOST_ODD]
     parts = map_valid_rows(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t, owner=reader.owner()))
     taken = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
     guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
     return names, lambda rows: explained(model, scored.vectors[rows]), guilty
-
-
-def _lowest(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
-    """Return where the lowest values stand, from the lowest on, equal ones in their order; without sorting all."""
-    if len(values) > most:
-        candidates = np.flatnonzero(values <= np.partition(values, most - 1)[most - 1])
-        return np.asarray(candidates[np.argsort(values[candidates], kind="stable")[:most]])
-    return np.argsort(values, kind="stable")
 
 
 READABLE = ("numbers", "table")  # kinds of rows whose columns can be a context
@@ -399,30 +399,19 @@ def explored(model: CentralityModel, X: ModelRows, *, progress: bool = False, **
         return view
     table, able = as_arrow(X), view.live.columns
 
-    def again(given: object) -> View:
-        names = _checked(given, able)
-        fresh = _fitted(model, table.select(Adapter(model, table.column_names).columns), names)
+    def refit(given: object) -> View:
+        if not isinstance(given, list) or not all(name in able for name in given):
+            raise InputError(
+                f"Names of columns that the model reads and the page shows were wanted, got {str(given)[:80]!r}."
+            )
+        if len(given) == len(able):
+            raise InputError("One column at least must be left to be judged: take one fewer.")
+        fresh: Any = clone(cast("Any", model))
+        parameter = "given" if "given" in fresh.get_params(deep=False) else "model__given"
+        fresh.set_params(**{parameter: given or None})
+        fresh.fit(table.select(Adapter(model, table.column_names).columns))
         # The file of the map holds that of the first model.
-        changed: ViewOptions = {**options, "soon": True, "kept_map": None}
+        changed: ViewOptions = {**options, "defer_umap": True, "kept_map": None}
         return explored(fresh, X, **changed)
 
-    return replace(view, may_be_given=able, again=again)
-
-
-def _checked(given: object, able: tuple[str, ...]) -> list[str]:
-    """Return the names of the context columns in a request; raise if they cannot be a context."""
-    if not isinstance(given, list) or not all(name in able for name in given):
-        raise InputError(
-            f"Names of columns that the model reads and the page shows were wanted, got {str(given)[:80]!r}."
-        )
-    if len(given) == len(able):
-        raise InputError("One column at least must be left to be judged: take one fewer.")
-    return [str(name) for name in given]
-
-
-def _fitted(model: CentralityModel, table: pa.Table, given: list[str]) -> CentralityModel:
-    """Return a model of the same settings, fitted to these rows with these columns as context."""
-    fresh: Any = clone(cast("Any", model))
-    parameter = "given" if "given" in fresh.get_params(deep=False) else "model__given"
-    fresh.set_params(**{parameter: given or None})
-    return cast("CentralityModel", fresh.fit(table))
+    return replace(view, may_be_given=able, refit=refit)

@@ -65,7 +65,7 @@ traitlets: Any = optional("traitlets", "explore")
 
 
 class Asked(questions.Question):
-    """Hold a question of the page, or the row whose picture it wants; the answer repeats the number of the question."""
+    """A question of the page, or the row whose picture it wants; the answer repeats the number of the question."""
 
     question: int
     picture: NotRequired[int]
@@ -73,7 +73,7 @@ class Asked(questions.Question):
 
 
 class Rows(traitlets.TraitType):
-    """Hold numbers of rows as a sorted array without repeats; it accepts any list, set or array of them."""
+    """Numbers of rows as a sorted array without repeats; it accepts any list, set or array of them."""
 
     info_text = "whole numbers of rows that the widget shows"
 
@@ -195,7 +195,7 @@ class Widget(AnyWidget):
 
     def _renew(self, given: object) -> Renewed:
         """Fit the model again with these columns as context, and show the same rows by it."""
-        self.view = questions.again(self.view, given)
+        self.view = questions.refit(self.view, given)
         self._bytes = payload.pack(self.view, pictures=True, reasons=False)
         return {"given": list(self.view.given)}
 

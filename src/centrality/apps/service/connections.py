@@ -146,7 +146,7 @@ class Connection(HttpToolsProtocol):
         self.waiting_since, self._beside_body = None, 0
         if not self.known:
             self.known = self.limiter.is_authenticated(self.headers)
-        if self.limiter.draining:
+        if self.limiter.closing:
             self.cycle.keep_alive = False
 
     def resume_writing(self) -> None:
@@ -187,7 +187,7 @@ class ConnectionLimiter:
         self.limits, self._secret = limits, secret
         self.most = _files_for(limits.connections)
         self.open: dict[Connection, None] = {}  # oldest first
-        self.draining = False  # every answer is the last of its connection
+        self.closing = False  # every answer is the last of its connection
 
     def is_authenticated(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Say whether the headers hold the token, if the service requires one."""
@@ -206,14 +206,14 @@ class ConnectionLimiter:
 
     async def sweep(self) -> None:
         """Close connections that have waited too long, and the oldest of a peer that has many without a request."""
-        now, strangers = asyncio.get_running_loop().time(), Counter[str]()
+        now, unauthenticated = asyncio.get_running_loop().time(), Counter[str]()
         for place, one in enumerate(reversed(list(self.open))):
             waited = 0.0 if one.waiting_since is None else now - one.waiting_since
             if waited > SWEEP_SECONDS and not one.known:  # a request that is on its way comes sooner
-                strangers[one.peer] += 1
+                unauthenticated[one.peer] += 1
             if waited > self.limits.head_seconds:
                 one.refuse(LATE)
-            elif strangers[one.peer] > self.limits.strangers and not one.known and one.is_idle:
+            elif unauthenticated[one.peer] > self.limits.unauthenticated and not one.known and one.is_idle:
                 one.refuse(BUSY)
             one.require_reader()
             if place % 32 == 31:
@@ -225,9 +225,9 @@ class ConnectionLimiter:
             await asyncio.sleep(SWEEP_SECONDS)
             await self.sweep()
 
-    async def drain(self) -> None:
+    async def close_gracefully(self) -> None:
         """Wait, for a limited time, until the clients that are connected are answered."""
-        self.draining = True
+        self.closing = True
         for one in self.open:
             if not one.is_idle:
                 one.cycle.keep_alive = False

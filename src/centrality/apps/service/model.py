@@ -36,7 +36,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """Hold the counters of one service; none is global, so that two services in one process count separately."""
+    """The counters of one service; none is global, so that two services in one process count separately."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -113,14 +113,12 @@ class ServedModel:
         self.reading = self.reader.input_spec()
         self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
-        self.units = self._scoring()  # which turns rows into units
-        self.reader.warm_up()  # so that libraries and encoders are loaded before the first request
-
-    def _scoring(self) -> Scoring:
+        key, whole, most = ("units", id(model)), self.reading.one_series, self.reading.rows_at_once
         if self.reading.kind in ("numbers", "table"):
-            return Scoring(self.fitted.units, ("units", id(self.model)), quick=True)
-        whole, most = self.reading.one_series, self.reading.rows_at_once
-        return Scoring(self._units_of, ("units", id(self.model)), undivided=whole, batch_rows=most)
+            self.units = Scoring(self.fitted.units, key, quick=True)
+        else:
+            self.units = Scoring(self._units_of, key, undivided=whole, batch_rows=most)
+        self.reader.warm_up()  # so that libraries and encoders are loaded before the first request
 
     def prepared(self, rows: Rows) -> tuple[Rows, CellIssues]:
         """Return rows as they are queued, and which cells cannot be read; raise if a column fails in too many rows."""
@@ -191,11 +189,12 @@ class ServedModel:
         """Return the scoring that turns rows into the contributions of their features at t."""
         if self.reading.one_series:
             raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
-        return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), batch_rows=EXPLAINED_TOGETHER)
-
-    def _contributions(self, rows: Rows, *, t: float) -> NDArray[np.float64]:
         explain = partial(self.fitted.explain, t=t, owner=self.reader.owner())
-        return self.reader.by_feature(map_valid_rows(self._vectors(rows), explain))
+        return Scoring(
+            lambda rows: self.reader.by_feature(map_valid_rows(self._vectors(rows), explain)),
+            ("explain", id(self.model), t),
+            batch_rows=EXPLAINED_TOGETHER,
+        )
 
     def contribution_names(self, width: int) -> list[str]:
         """Return the names of the features that contribute to a score."""

@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Limits:
-    """Hold the limits of requests and connections; docs/internals/service.md says what each is for."""
+    """The limits of requests and connections; docs/internals/service.md says what each is for."""
 
     body_bytes: int = 64 << 20
     rows: int = 1_000_000
     seconds: float = 30.0
     rows_waiting: int = 4_000_000  # of all requests together
     connections: int = 1000  # open at once
-    strangers: int = 100  # connections of one peer that have brought no request (with the token, where there is one)
+    unauthenticated: int = (
+        100  # connections of one peer that have brought no request (with the token, where there is one)
+    )
     head_bytes: int = 32 << 10  # of a request without its body
     head_seconds: float = 10.0  # until a request's head is complete
     body_grace: float = 10.0  # seconds that a large body may take beside those that its bytes allow
@@ -85,7 +87,7 @@ Scores: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scoring:
-    """Hold a function of rows; requests whose scorings have equal keys can be scored together."""
+    """A function of rows; requests whose scorings have equal keys can be scored together."""
 
     function: Callable[[Rows], Scores]
     key: Hashable
@@ -96,7 +98,7 @@ class Scoring:
 
 @dataclass(eq=False)
 class Work:
-    """Hold the rows of one request, and the scores computed so far."""
+    """The rows of one request, and the scores computed so far."""
 
     scoring: Scoring
     rows: Rows

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._internal.checks import InputError, distinct_keys
+from centrality._internal.text import column_name
 from centrality.apps.service.model import ServedModel
 from centrality.apps.service.queue import JsonRows, Limits, RequestError, Rows, count
 from centrality.bulk.score import ScoringJob
-from centrality.network.calibration import checked_t, name_at
+from centrality.network.calibration import checked_t
 from centrality.tables.columns import CellIssues, first_few
 
 LOG = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ TOO_LARGE = "This takes more memory than the service has for a request: send few
 
 
 class Answer(NamedTuple):
-    """Hold an HTTP answer: status, headers and body; a large body comes in pieces."""
+    """An HTTP answer: status, headers and body; a large body comes in pieces."""
 
     status: int
     content_type: str
@@ -83,7 +84,7 @@ Options: TypeAlias = dict[str, object]  # t, p_values and explain as the request
 
 @dataclass
 class ScoreRequest:
-    """Hold a parsed request: the model to answer it by, its rows as they came, and its options."""
+    """A parsed request: the model to answer it by, its rows as they came, and its options."""
 
     served: ServedModel
     given: pa.Table | JsonRows
@@ -126,6 +127,8 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
     if len(ts) > MOST_T or numbers > NUMBERS_A_ROW * limits.rows:
         most = f"{MOST_T} values of t and {NUMBERS_A_ROW * limits.rows:,} numbers"
         raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
+    if len(set(ts)) < len(ts):
+        raise RequestError(422, f"Every t must differ from the others, got {ts}.")
     return ScoreRequest(served, given, ts, p_values, explain, kind == ARROW)
 
 
@@ -141,7 +144,7 @@ def answer(
         columns = ScoringJob(served.model, request.ts, p_values=True).score_columns(units)
     else:  # the same by a shorter way: most requests are of one row
         mixing = served.fitted.mixing
-        columns = {name_at("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
+        columns = {column_name("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}
@@ -200,6 +203,8 @@ def _from_query(query: bytes) -> Options:
     for name, text in parse_qsl(query.decode("latin-1")):
         if name not in OPTIONS:
             raise RequestError(422, f"Unknown: {name!r}. A request may say {', '.join(OPTIONS)}.")
+        if name in options:
+            raise RequestError(422, f"{name} comes twice in the query: say it once, several values of t as t=0,0.5,1.")
         options[name] = text.split(",") if name == "t" else {"true": True, "false": False}.get(text, text)
     return options
 
@@ -211,7 +216,7 @@ def _values_of_t(t: object, models_own: float) -> list[float]:
     if type(t) is float and 0 <= t <= 1:  # what most requests ask for: the check below takes longer
         return [t]
     try:
-        return [float(value) for value in np.atleast_1d(checked_t(t))]
+        return [abs(float(value)) for value in np.atleast_1d(checked_t(t))]  # -0.0 is 0
     except InputError as error:
         raise RequestError(422, str(error)) from None
 
@@ -243,9 +248,18 @@ def table_of(body: bytes, columns: Sequence[str] | None, limits: Limits) -> pa.T
             _require_plain(message.metadata.to_pybytes())
         table = pa.ipc.open_stream(body).read_all()
         require_rows(table.num_rows, limits.rows)
-        table = _chosen(table, columns)
-        for field in table.schema:
-            _require_flat(field.name, field.type)
+        if columns is not None:  # others are not decoded
+            times = Counter(table.column_names)
+            if twice := [name for name in columns if times[name] > 1]:
+                raise RequestError(422, f"The stream has several columns called {first_few(twice)}.")
+            table = tables.select(table, columns)
+        for name, kind in zip(table.column_names, table.schema.types, strict=True):
+            # Of other types few bytes could encode any amount of data.
+            nested = pa.types.is_dictionary(kind) or any(is_kind(kind) for is_kind in LISTS)
+            inner = kind.value_type if nested else kind
+            if not any(is_kind(inner) for is_kind in ONE_BY_ONE + TEXTS):
+                wanted = "numbers, text, dates or lists of these"
+                raise RequestError(422, f"Column {name!r} is of type {kind}: {wanted} wanted.")
         table.validate(full=True)  # else offsets that point outside a buffer would be followed
         decoded = sum(_bytes_of_column(chunk) for column in table.columns for chunk in column.chunks)
     except (pa.ArrowException, UnicodeDecodeError, OSError, struct.error) as error:
@@ -260,26 +274,6 @@ def require_rows(n: int, most: int) -> None:
     """Raise if there are more rows than a request may have."""
     if n > most:
         raise RequestError(422, f"At most {most:,} rows a request, got {n:,}: send them in several requests.")
-
-
-def _chosen(table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
-    """Return the columns that the model reads; others are not decoded."""
-    if columns is None:
-        return table
-    times = Counter(table.column_names)
-    twice = [name for name in columns if times[name] > 1]
-    if twice:
-        raise RequestError(422, f"The stream has several columns called {first_few(twice)}.")
-    return tables.select(table, columns)
-
-
-def _require_flat(name: str, kind: pa.DataType) -> None:
-    """Raise if a column's type lets few bytes encode any amount of data."""
-    inner = kind
-    if pa.types.is_dictionary(inner) or any(is_kind(inner) for is_kind in LISTS):
-        inner = inner.value_type
-    if not any(is_kind(inner) for is_kind in ONE_BY_ONE + TEXTS):
-        raise RequestError(422, f"Column {name!r} is of type {kind}: numbers, text, dates or lists of these wanted.")
 
 
 def _bytes_of_column(array: Any) -> int:

@@ -30,7 +30,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Handle the signal to stop: from now on every connection closes after its next answer."""
-        self._limiter.draining = True
+        self._limiter.closing = True
         super().handle_exit(sig, frame)
 
     async def main_loop(self) -> None:
@@ -45,7 +45,7 @@ class Server(uvicorn.Server):
             server.close()
         for listener in sockets or []:
             listener.close()
-        await self._limiter.drain()
+        await self._limiter.close_gracefully()
         await super().shutdown(sockets)
         self._watching.cancel()
 

@@ -34,7 +34,7 @@ PIECE = 1 << 18  # bytes of a body that are taken from the socket together
 
 
 class Message(NamedTuple):
-    """Holds one message: its kind, the number of its request, its fields and its body."""
+    """One message: its kind, the number of its request, its fields and its body."""
 
     what: int
     number: int  # of the request

@@ -1,0 +1,80 @@
+"""centrality check: say what is wrong in a file, the worst first."""
+
+import argparse
+from pathlib import Path
+
+from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
+from centrality.apps.commands._arguments import DATA, GIVEN, column_names, encoding_of_text, require_output, seed
+from centrality.apps.commands._reading import require_rows_output, rows_output
+from centrality.apps.commands._terminal import FOUND, Result, paint, working
+
+HELP = "say what is wrong in a file, the worst first; it needs no model"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("data", metavar="DATA", help=DATA)
+    command.add_argument("--label", metavar="COLUMN", help="a column of labels: say which do not fit their rows")
+    command.add_argument("--against", metavar="OLD", help="earlier rows: say what has changed since")
+    command.add_argument("--given", metavar="a,b", help=GIVEN)
+    _series.time_arguments(command)
+    command.add_argument("--model", type=Path, metavar="MODEL", help="a fitted model (default: one is fitted on DATA)")
+    command.add_argument(
+        "--fail-on",
+        type=severity,
+        metavar="SEVERITY",
+        help=f"exit with status {FOUND} if a finding is as odd as one in so many ordinary rows, such as 100; 1 is any "
+        "finding",
+    )
+    command.add_argument("--html", type=Path, metavar="REPORT", help="write the report as a page of its own there")
+    encoding_of_text(command)
+    rows_output(command, "the rows of all findings")
+    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of the fit (default: 0)")
+
+
+def severity(text: str) -> float:
+    """Read a severity: one in how many ordinary rows is as odd."""
+    if not float(text) >= 1:
+        raise argparse.ArgumentTypeError(f"a number from 1 (any finding) on was wanted, such as 100, got {text}")
+    return float(text)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Return the findings; set the exit status that --fail-on asks for."""
+    from centrality import tables
+    from centrality.chain import load_rows_model
+    from centrality.findings import check
+
+    if arguments.data == "-":
+        raise InputError("A file was wanted, got -: rows are read more than once. Save them to a file first.")
+    require_rows_output(arguments, arguments.data, arguments.against, arguments.model)
+    if arguments.html is not None:
+        require_output(arguments.html, arguments.data, arguments.against, arguments.model)
+    with working("Looking for what is wrong", arguments):
+        found = check(
+            arguments.data,
+            label=arguments.label,
+            against=arguments.against,
+            given=None if arguments.given is None else column_names(arguments.given),
+            time=arguments.time,
+            by=arguments.by,
+            model=None if arguments.model is None else load_rows_model(arguments.model),
+            random_state=arguments.random_state,
+        )
+    result: Result = found.as_dict()
+    result["text"] = str(found)
+    if arguments.html is not None:
+        found.to_html(arguments.html, title=str(arguments.data))
+        result["report"] = str(arguments.html)
+    if arguments.output is not None:
+        tables.write(found.marked_rows(), arguments.output)
+        result["file"] = str(arguments.output)
+    if arguments.fail_on is not None and found.at_least(arguments.fail_on):
+        arguments.exit_status = FOUND
+    return result
+
+
+def show(result: Result) -> str:
+    verdict, _, rest = result["text"].partition("\n")
+    files = [f"{name}: {result[key]}" for key, name in (("report", "Report"), ("file", "Rows")) if key in result]
+    return "\n".join([paint(verdict, "heading"), *([rest] if rest else []), *files])

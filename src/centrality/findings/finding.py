@@ -1,0 +1,255 @@
+"""Define what a check returns: findings as plain data, which print themselves and become a frame, a dict or a page."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality._internal.text import number, shortened
+
+SCREEN = 10  # findings printed; people read no more at once
+EXAMPLES = 5  # rows of a finding that are shown
+ALONE = 20  # rows that are odd without a common cause, which are looked at one by one
+MILD = 100.0  # what one in so many ordinary rows has is worth a look, no more
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One thing that is wrong, or may be: which rows, why, how bad, and what to do.
+
+    >>> import numpy as np
+    >>> from centrality.findings import Finding
+    >>> rows = np.array([3, 8])
+    >>> print(Finding("placeholder", "gain is exactly 99999", "the next highest value is 41310", ("gain",), rows, 5e3))
+    2 rows: gain is exactly 99999 (the next highest value is 41310; as odd as one in 5,000 ordinary rows)
+    """
+
+    kind: str  # the name of its file among the kinds
+    sentence: str  # what holds of the rows: "capital_gain is exactly 99999"
+    reason: str  # why that may be wrong
+    columns: tuple[str, ...]
+    rows: NDArray[np.intp]  # their positions, from 0; none where it is about columns or the whole file
+    severity: float = 1.0  # one in how many ordinary rows is as odd
+    examples: tuple[int, ...] = ()  # at most five of the rows
+    typical: int | None = None  # a typical row, to set beside them
+    advice: str = ""  # what to do
+
+    @property
+    def count(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    @property
+    def weight(self) -> float:
+        """Return severity times rows: among so many ordinary rows, as many as odd as these would be expected."""
+        return self.severity * self.count
+
+    @property
+    def mild(self) -> bool:
+        """Say whether one in a hundred ordinary rows is as odd: worth a look, no more."""
+        return self.severity < MILD
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values, for JSON."""
+        return {
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "reason": self.reason,
+            "columns": list(self.columns),
+            "count": self.count,
+            "rows": self.rows.tolist(),
+            "severity": self.severity,
+            "examples": list(self.examples),
+            "typical": self.typical,
+            "advice": self.advice,
+        }
+
+    def __str__(self) -> str:
+        where = f"{self.count:,} row{'' if self.count == 1 else 's'}: " if self.count else ""
+        return f"{where}{self.sentence} ({'; '.join(filter(None, [self.reason, how_odd(self.severity)]))})"
+
+
+def how_odd(severity: float) -> str:
+    """Say a severity in words; an empty text where nothing is odd.
+
+    >>> how_odd(1234.5)
+    'as odd as one in 1,200 ordinary rows'
+    """
+    if severity < 2:
+        return ""
+    return f"as odd as one in {_two_digits(severity):,} ordinary rows"
+
+
+def _two_digits(severity: float) -> int:
+    """Round to two digits: a severity is no more exact than that."""
+    unit = int(10 ** max(0, len(str(int(severity))) - 2))
+    return round(severity / unit) * unit
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a check found: print it, or take the findings one by one, the worst first.
+
+    `cells` is a frame like the data that says how doubtful each cell is: one in how many ordinary rows has a cell as
+    odd, given the rest of its row; 0 where nothing is wrong.
+    """
+
+    verdict: str  # one sentence
+    items: tuple[Finding, ...]  # worst first
+    cells: Any  # a frame of the kind of the data
+    data: pa.Table  # the rows, for examples
+    causes: tuple[Finding, ...] = ()  # of the oddest rows, group by group, whether or not that is more than usual
+
+    @property
+    def looks(self) -> int:
+        """Return how many rows to look at to settle the oddest ones: five of each cause, twenty of those without."""
+        return sum(min(cause.count, EXAMPLES if cause.columns else ALONE) for cause in self.causes)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.items)
+
+    def __getitem__(self, place: int) -> Finding:
+        return self.items[place]
+
+    def at_least(self, severity: float) -> tuple[Finding, ...]:
+        """Return the findings that are at least so severe."""
+        return tuple(finding for finding in self.items if finding.severity >= severity)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything but the cells as plain values, for JSON."""
+        return {
+            "verdict": self.verdict,
+            "rows": self.data.num_rows,
+            "findings": [finding.as_dict() for finding in self.items],
+            "causes": [cause.as_dict() for cause in self.causes],
+            "looks": self.looks,
+        }
+
+    def to_frame(self) -> Any:
+        """Return the findings as a frame of the kind of the data: kind, sentence, reason, columns, count, and so on."""
+        entries = [finding.as_dict() for finding in self.items]
+        lists = {name: [", ".join(map(str, entry[name])) for entry in entries] for name in ("columns", "examples")}
+        table = pa.table(
+            {
+                "kind": pa.array([entry["kind"] for entry in entries], pa.string()),
+                "sentence": pa.array([entry["sentence"] for entry in entries], pa.string()),
+                "reason": pa.array([entry["reason"] for entry in entries], pa.string()),
+                "columns": pa.array(lists["columns"], pa.string()),
+                "count": pa.array([entry["count"] for entry in entries], pa.int64()),
+                "severity": pa.array([entry["severity"] for entry in entries], pa.float64()),
+                "examples": pa.array(lists["examples"], pa.string()),
+                "advice": pa.array([entry["advice"] for entry in entries], pa.string()),
+            }
+        )
+        return as_kind_of(table, self.cells)
+
+    def marked_rows(self) -> pa.Table:
+        """Return the rows of all findings, finding by finding, with what was found in front of their cells."""
+        rows = np.concatenate([np.empty(0, dtype=np.intp), *(finding.rows for finding in self.items)])
+        sizes = [finding.count for finding in self.items]
+        new = {
+            "finding": np.repeat(np.array([finding.sentence for finding in self.items], dtype=object), sizes),
+            "reason": np.repeat(np.array([finding.reason for finding in self.items], dtype=object), sizes),
+            "severity": np.repeat(np.array([finding.severity for finding in self.items], dtype=np.float64), sizes),
+            "row": rows,
+        }
+        marked = tables.with_columns(self.data.take(rows), new)
+        return marked.select([*new, *(name for name in marked.column_names if name not in new)])
+
+    def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "") -> str:
+        """Return the report as one page that needs nothing from outside; with a path, write it there, too."""
+        from centrality._internal.files import write_atomically
+        from centrality.findings.page import page_of
+
+        page = page_of(self, title)
+        if path is not None:
+            with write_atomically(path) as beside:
+                beside.write_text(page, encoding="utf-8")
+        return page
+
+    def _repr_html_(self) -> str:
+        from centrality.findings.page import card_list
+
+        return card_list(self)
+
+    def __str__(self) -> str:
+        lines = [self.verdict]
+        for finding in self.items[:SCREEN]:
+            lines += ["", *lines_of(finding, self.data)]
+        if len(self.items) > SCREEN:
+            lines += ["", f"and {len(self.items) - SCREEN} more: to_frame() has them all."]
+        if self.causes and (odd := sum(cause.count for cause in self.causes)):
+            lines += [
+                "",
+                f"The {odd:,} oddest rows have {_causes(self.causes)}: look at {self.looks} of them to settle all.",
+            ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Findings: {self.verdict} print them>"
+
+
+def _causes(causes: tuple[Finding, ...]) -> str:
+    """Count the causes of odd rows.
+
+    >>> _causes(())
+    'no common cause'
+    """
+    count = sum(bool(cause.columns) for cause in causes)
+    return f"{count} cause{'' if count == 1 else 's'}" if count else "no common cause"
+
+
+def lines_of(finding: Finding, data: pa.Table) -> list[str]:
+    """Return a finding as lines for a terminal: how many rows, what holds, why, such as which rows, what to do."""
+    count = f"{finding.count:,} row{'' if finding.count == 1 else 's'}" if finding.count else "note"
+    below = [". ".join(filter(None, [_capital(finding.reason), _capital(how_odd(finding.severity))]))]
+    if finding.examples:
+        below.append(f"Such as {example_words(finding, data)}")
+    if finding.advice:
+        below.append(f"→ {finding.advice}")
+    return [
+        f"{count:>12}  {finding.sentence}",
+        *(f"{'':14}{line}" for line in below if line),
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def example_words(finding: Finding, data: pa.Table) -> str:
+    """Name the example rows with their cells in the finding's columns.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> finding = Finding("x", "", "", ("a",), np.array([1]), examples=(1,))
+    >>> example_words(finding, pa.table({"a": [1, 2]}))
+    'row 1 (a 2)'
+    """
+    few = finding.columns[:2]
+    said = []
+    for row in finding.examples[:3]:
+        cells = ", ".join(f"{name} {cell_words(data, name, row)}" for name in few if name in data.column_names)
+        said.append(f"row {row:,} ({cells})" if cells else f"row {row:,}")
+    return ", ".join(said)
+
+
+def cell_words(data: pa.Table, name: str, row: int) -> str:
+    """Return a cell as one short line."""
+    return shortened(number(data[name][row].as_py()))
+
+
+def as_kind_of(table: pa.Table, frame: Any) -> Any:
+    """Return an Arrow table as a frame of the library of another frame."""
+    library = nw.from_native(frame, eager_only=True).implementation
+    if library.is_pyarrow():
+        return table
+    return nw.from_arrow(table, backend=library).to_native()

@@ -1,0 +1,187 @@
+"""Check rows: look for every kind of fault, leave out what follows from another, and put the rest in order."""
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from centrality import tables
+from centrality._internal.checks import InputError
+from centrality._internal.input import ModelRows
+from centrality.analysis.drift import Change
+from centrality.chain import Chain
+from centrality.findings.finding import Finding, Findings, as_kind_of
+from centrality.findings.kinds import KINDS
+from centrality.findings.sheet import Sheet
+from centrality.findings.verdict import verdict_of
+from centrality.fuse import FUSE
+from centrality.model.interface import CentralityModel
+from centrality.representations import Images
+from centrality.representations.base import is_frame
+from centrality.selection.rank import as_frame, fit_default_model
+from centrality.tables.binary import IMAGE_SUFFIXES
+
+COVERED = 0.8  # the share of a finding's rows in others, of the same columns, from which on it follows from them
+DOUBTFUL = 2.0  # what every other cell has is no doubt
+OF_CELLS = frozenset({"placeholder", "scale", "format", "unreadable", "slipped", "markup", "spelling", "label"})
+VECTORS = 32  # columns of an array from which on they are a vector, not columns with a meaning of their own
+
+Path_ = str | os.PathLike[str]
+
+
+def check(
+    rows: ModelRows | Path_,
+    *,
+    label: str | None = None,
+    against: ModelRows | Path_ | None = None,
+    given: Sequence[str] | str | None = None,
+    model: CentralityModel | None = None,
+    time: str | None = None,
+    by: str | None = None,
+    random_state: int | None = 0,
+) -> Findings:
+    """Say what is wrong with these rows: `Findings`, the worst first.
+
+    Print the result, or take `to_frame()`, `to_html("report.html")`, and `cells`: how doubtful each cell is.
+
+    Parameters
+    ----------
+    rows : a frame, an array, a list of texts or of images; or the path of a file or of a folder of images.
+    label : a column of labels: it is not learned from, and labels that do not fit their rows are found.
+    against : earlier rows of the same kind, or their file: what has changed since is found.
+    given : the columns that are the context: rows are then odd for their kind.
+    model : a fitted model; None fits one on these rows.
+    time : the column by which rows are moments of series: odd stretches are found, too.
+    by : with `time`, the column that tells several series apart.
+    random_state : the seed of the fit.
+
+    Examples
+    --------
+    >>> import centrality
+    >>> from centrality.datasets import houses
+    >>> findings = centrality.check(houses())  # the data set's last rows are odd on purpose
+    >>> sorted({int(row) for finding in findings for row in finding.rows} & set(range(1194, 1200)))
+    [1194, 1195, 1196, 1197, 1198, 1199]
+    """
+    frame, items, is_table = _laid_out(rows)
+    data = nw.from_native(frame, eager_only=True).to_arrow()
+    tables.require(data.column_names, [name for name in (label, time, by, *_names(given)) if name is not None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
+        learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
+        changes: Sequence[Change] = ()
+        old = None
+        if against is not None:
+            old, changes = _changes(against, learned, model, random_state)
+        own = model is None
+        if model is None:
+            model = _fit(learned, given, random_state)
+        sheet = Sheet(
+            data,
+            learned,
+            model,
+            label,
+            random_state,
+            is_table=is_table,
+            is_own=own,
+            against=old,
+            changes=changes,
+            time=time,
+            by=by,
+        )
+        items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
+    return Findings(
+        verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data, sheet.causes
+    )
+
+
+def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
+
+
+def _laid_out(rows: ModelRows | Path_) -> tuple[Any, Any, bool]:
+    """Return rows as a frame, as a model takes them, and whether their columns mean something by themselves."""
+    if isinstance(rows, str | os.PathLike):
+        with tables.open_rows(rows) as source:
+            kind, table = source.kind, source.table()
+        if kind == "images":
+            return table, table["path"].to_pylist(), False
+        return table, table, table.num_columns < VECTORS or not _is_numbered(table.column_names)
+    if isinstance(rows, Sequence) and not is_frame(rows) and len(rows) and isinstance(rows[0], str | Path):
+        names = [str(item) for item in rows]
+        if all(name.lower().endswith(IMAGE_SUFFIXES) for name in names):
+            return pa.table({"path": names}), names, False
+        table = pa.table({"text": pa.array(names)})
+        return table, table, True
+    frame = as_frame(rows)
+    if nw.from_native(frame, eager_only=True).shape[0] == 0:
+        raise InputError("Rows were wanted, got none.")
+    table = nw.from_native(frame, eager_only=True).to_arrow()
+    return frame, table, is_frame(rows) or table.num_columns < VECTORS
+
+
+def _is_numbered(names: Sequence[str]) -> bool:
+    return list(names) == [f"x{j}" for j in range(len(names))]
+
+
+def _fit(items: Any, given: Sequence[str] | str | None, random_state: int | None) -> CentralityModel:
+    """Return a model fitted on the rows; images are compared by their edges and colours, which needs no download."""
+    if isinstance(items, list):
+        return Chain(Images(), FUSE(random_state=random_state)).fit(items)
+    return fit_default_model(items, random_state, given=_names(given) or None)
+
+
+def _changes(
+    against: ModelRows | Path_, new: Any, model: CentralityModel | None, random_state: int | None
+) -> tuple[pa.Table, Sequence[Change]]:
+    """Return earlier rows, and in what the new ones differ from them by a model of the earlier ones."""
+    frame, items, _ = _laid_out(against)
+    old = nw.from_native(frame, eager_only=True).to_arrow()
+    if isinstance(items, pa.Table) and isinstance(new, pa.Table):
+        both = [name for name in items.column_names if name in new.column_names]
+        if not both:
+            raise InputError(f"The two files have no column in common: {', '.join(items.column_names[:5])}.")
+        items, new = items.select(both), new.select(both)
+    earlier = _fit(items, None, random_state) if model is None else model
+    if hasattr(earlier, "representation_") and hasattr(earlier.representation_, "unreadable"):
+        earlier.representation_.unreadable = 1.0
+    return old, earlier.drift(new).changes()
+
+
+def _independent(found: Iterable[Finding]) -> list[Finding]:
+    """Leave out findings whose rows are nearly all in earlier ones of the same columns: they follow from those."""
+    left: list[Finding] = []
+    for finding in found:
+        others = [other.rows for other in left if not finding.columns or set(finding.columns) & set(other.columns)]
+        covered = np.isin(finding.rows, np.concatenate(others)).mean() if others and finding.count else 0.0
+        if covered < COVERED:
+            left.append(finding)
+    return left
+
+
+def _in_order(found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Sort findings by severity times rows; what is about no rows comes last."""
+    return tuple(sorted(found, key=lambda finding: -finding.weight))
+
+
+def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
+    """Return how doubtful each cell is, as a frame like the data; those of findings are at least as doubtful as these.
+
+    Of a broken tie the first column is named, and judged by the rest of the row already; gaps and odd groups are of
+    whole rows.
+    """
+    doubts = np.zeros((sheet.data.num_rows, sheet.data.num_columns))
+    places = {name: place for place, name in enumerate(sheet.data.column_names)}
+    for column, severity in zip(sheet.columns, sheet.doubts.T, strict=True):
+        doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, sheet.cap), 0.0)
+    for finding in found:
+        for name in finding.columns:
+            if name in places and finding.kind in OF_CELLS:
+                doubts[finding.rows, places[name]] = np.maximum(doubts[finding.rows, places[name]], finding.severity)
+    table = pa.table({name: doubts[:, place] for name, place in places.items()})
+    return as_kind_of(table, frame)

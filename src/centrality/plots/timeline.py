@@ -1,0 +1,94 @@
+"""Draw series over time, with what is odd in them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError, optional
+from centrality.plots.figures import FIRST, OUTLIER, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_CHANNELS = 8  # drawn: more cannot be read
+MOST_POINTS = 4000  # of a line, by their lowest and highest values: a screen has no more
+DAY_ONE = np.datetime64("1970-01-01T00:00:00")
+
+
+def timeline(
+    times: NDArray[Any],
+    values: NDArray[np.float64],
+    centrality: NDArray[np.float64],
+    *,
+    names: Sequence[str] | None = None,
+    events: Sequence[tuple[float, float]] = (),
+    channels: Sequence[Sequence[str]] | None = None,
+    dated: bool = False,
+) -> "Figure":
+    """Draw channels above each other, the centrality below them, and events as shaded stretches.
+
+    `times` (n,) are numbers or, with `dated`, seconds since 1970; `values` is (n, channels). `channels` are, for each
+    event, the names of those to blame: it is shaded strongly there and faintly elsewhere.
+
+    >>> import numpy as np
+    >>> from centrality.plots import timeline
+    >>> figure = timeline(np.arange(50), np.zeros((50, 2)), np.ones(50), names=["a", "b"], events=[(10, 20)])
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['a', 'b', 'centrality']
+    """
+    values = np.atleast_2d(np.asarray(values, dtype=np.float64).T).T
+    if not len(times) == len(values) == len(centrality):
+        raise InputError(
+            f"Times, values and centrality of the same moments were wanted, got {len(times)}, {len(values)} and "
+            f"{len(centrality)}."
+        )
+    names = [f"x{place}" for place in range(values.shape[1])] if names is None else list(names)
+    shown = list(range(min(values.shape[1], MOST_CHANNELS)))
+    if channels is not None and values.shape[1] > MOST_CHANNELS:
+        blamed = [names.index(name) for each in channels for name in each]
+        shown = sorted(
+            dict.fromkeys([*blamed, *range(values.shape[1])]), key=lambda place: (place not in blamed, place)
+        )
+        shown = sorted(shown[:MOST_CHANNELS])
+    figure = new_figure(9.0, 1.1 + 1.1 * (len(shown) + 1))
+    panels = figure.subplots(len(shown) + 1, 1, sharex=True, squeeze=False)[:, 0]
+    for axes, place in zip(panels, shown, strict=False):
+        axes.plot(*_thinned(times, values[:, place], dated=dated), color=FIRST, linewidth=0.7)
+        axes.set_ylabel(names[place])
+    panels[-1].plot(*_thinned(times, centrality, dated=dated), color="0.25", linewidth=0.7)
+    panels[-1].set(ylim=(0, 1.02), ylabel="centrality")
+    if dated:
+        dates = optional("matplotlib.dates", "plots")
+        locator = dates.AutoDateLocator(maxticks=8)
+        panels[-1].xaxis.set_major_locator(locator)
+        panels[-1].xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.margins(x=0)
+        axes.yaxis.label.set(rotation=0, ha="right", va="center")
+    for number, (start, end) in enumerate(events):
+        for row, axes in enumerate(panels):
+            to_blame = row == len(shown) or channels is None or names[shown[row]] in channels[number]
+            axes.axvspan(*_as_dates(np.array([start, end], dtype=float), dated=dated),
+                         color=OUTLIER, alpha=0.3 if to_blame else 0.08, linewidth=1.5)  # fmt: skip
+    return figure
+
+
+def _as_dates(times: NDArray[Any], *, dated: bool) -> NDArray[Any]:
+    if not dated:
+        return np.asarray(times)
+    return np.asarray(DAY_ONE + (np.asarray(times, dtype=np.float64) * 1e3).astype("m8[ms]"))
+
+
+def _thinned(times: NDArray[Any], values: NDArray[np.float64], *, dated: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the lowest and the highest value of each of so many stretches, or all if they are few."""
+    width = -(-2 * len(values) // MOST_POINTS)
+    if width <= 1:
+        return _as_dates(times, dated=dated), values
+    count = len(values) // width
+    blocks = values[: count * width].reshape(count, width)
+    known = np.where(np.isnan(blocks), np.nanmean(values), blocks)
+    places = np.sort(np.column_stack([known.argmin(1), known.argmax(1)]), axis=1) + width * np.arange(count)[:, None]
+    return _as_dates(np.asarray(times)[places.ravel()], dated=dated), values[places.ravel()]

@@ -1,0 +1,297 @@
+"""Odd stretches of a series, at an expected number of false alarms, and a sentence for each.
+
+How high does a score go where nothing happens? The highest scores of equal blocks follow, whatever the data, about a
+Gumbel distribution. It is fitted to the lower blocks alone, so that events do not hide themselves, and simulations of
+as many blocks say which height so fitted a curve is surpassed at how often: few blocks make the threshold higher.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError, positive
+from centrality._internal.text import number
+from centrality.series.reading import Recording, Track
+from centrality.series.windows import stride_of
+
+BLOCK = 2  # windows: what one odd moment raises lies within
+FEWEST_BLOCKS = 8
+LOWER = (0.25, 0.75)  # the quantiles of the blocks that fix the curve; events may fill the rest
+SHAPE = -0.15  # of the tail; at 0, as in theory, there are a tenth of the alarms asked for at .05 (four kinds of noise)
+SIMULATIONS = 2000
+MOST_KEPT = 10_000  # blocks
+MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
+MOST_A_BLOCK = 0.5  # events: whoever asks for more false alarms gets these
+NEAR = 0.5  # of an event's height: so high are its ends
+SHORTEST = 4  # to a window, of an event
+DAY, HOUR = 86400.0, 3600.0
+DAYS = 7  # of which at least so many say what is usual at an hour
+FAR = 1.0  # widths of the usual range: a value so far beyond it is told before a change of noise
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Peaks:
+    """Hold how high the blocks of an ordinary series rise: their highest scores, and the curve fitted to these."""
+
+    highest: Values
+    length: int  # moments of a block
+
+    @classmethod
+    def of(cls, series: Sequence[Values], window: int) -> Self:
+        """Take the highest scores of blocks of these series; evenly spaced ones of many."""
+        moments = sum(len(scores) for scores in series)
+        length = max(1, min(BLOCK * window, moments // FEWEST_BLOCKS))
+        highest = np.sort(np.concatenate([_block_maxima(scores, length) for scores in series]))
+        return cls(highest[np.linspace(0, len(highest) - 1, min(len(highest), MOST_KEPT)).astype(np.intp)], length)
+
+    def joined(self, other: Self) -> Self:
+        """Return the peaks of both."""
+        return type(self)(np.sort(np.concatenate([self.highest, other.highest])), self.length)
+
+    @cached_property
+    def curve(self) -> tuple[float, float]:
+        """Return location and scale of the curve."""
+        location, scale = _fit(self.highest[None])
+        return float(location[0]), max(float(scale[0]), 1e-6)
+
+    def threshold(self, expected: float, moments: int) -> float:
+        """Return the score that so many ordinary moments surpass so often, on average."""
+        location, scale = self.curve
+        heights, counts = _simulated(min(len(self.highest), MOST_BLOCKS))
+        per_block = min(expected * self.length / moments, MOST_A_BLOCK)
+        return location + scale * float(np.interp(np.log(per_block), np.log(counts[::-1]), heights[::-1]))
+
+    def one_in(self, score: float) -> float:
+        """Return in how many ordinary moments one event rises so high, on average."""
+        location, scale = self.curve
+        heights, counts = _simulated(min(len(self.highest), MOST_BLOCKS))
+        per_block = np.exp(np.interp((score - location) / scale, heights, np.log(counts)))
+        return float(self.length / per_block)
+
+
+def _block_maxima(scores: Values, length: int) -> Values:
+    """Return the highest score of each full block that is judged."""
+    count = len(scores) // length
+    blocks = np.where(np.isnan(scores), -np.inf, scores)[: count * length].reshape(count, length)
+    highest = blocks.max(1) if count else np.empty(0)
+    return highest[np.isfinite(highest)]
+
+
+def _fit(highest: Values) -> tuple[Values, Values]:  # (simulations, blocks)
+    """Return location and scale of the curve through two quantiles of the blocks."""
+    low, high = np.quantile(highest, LOWER, axis=1)
+    at_low, at_high = (_curve(level) for level in LOWER)
+    scale = (high - low) / (at_high - at_low)
+    return low - scale * at_low, scale
+
+
+def _curve(share: Any) -> Any:
+    """Return the height that this share of blocks stays below, if location is 0 and scale 1."""
+    return ((-np.log(share)) ** -SHAPE - 1) / SHAPE
+
+
+@lru_cache(maxsize=8)
+def _simulated(blocks: int) -> tuple[Values, Values]:
+    """Return rising heights above a fitted curve, and how often an ordinary block surpasses each, on average."""
+    drawn = _curve(np.random.default_rng(0).uniform(size=(SIMULATIONS, blocks)))
+    location, scale = _fit(drawn)
+    above = np.sort(((drawn - location[:, None]) / scale[:, None]).ravel())[::-1]
+    rank = np.unique(np.geomspace(1, len(above), 400).astype(np.intp))[::-1]
+    heights, counts = above[rank - 1], rank / len(above)
+    slope = (heights[-1] - above[99]) / np.log(100)  # the simulated tail, continued
+    far = np.arange(1, 60)
+    return np.append(heights, heights[-1] + slope * far), np.append(counts, counts[-1] * np.exp(-far))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Hold an odd stretch: when, how odd, which channels are to blame, and what a reader would say of it.
+
+    >>> from centrality.series import Event
+    >>> print(Event(0.0, 9.0, 4.0, 5e3, (("load", 1.0),), "load hardly moves, at about 3", span="0 to 9"))
+    0 to 9: load hardly moves, at about 3
+    """
+
+    start: float  # seconds since 1970, or the number of the moment
+    end: float
+    peak: float
+    severity: float  # one in how many ordinary moments rises so high
+    channels: tuple[tuple[str, float], ...]  # the names of those to blame and their shares, the largest first
+    sentence: str
+    series: str = ""  # the value of `by`
+    rows: tuple[int, ...] = ()  # of the table, in their order
+    typical: tuple[float, float] | None = None  # begin and end of a typical window to set beside it
+    span: str = ""  # start to end, written
+
+    def __str__(self) -> str:
+        where = f"{self.series}: " if self.series else ""
+        return f"{where}{self.span}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Events:
+    """Hold the events of a recording, the oddest first. Print them, or take them one by one.
+
+    >>> from centrality.series import Events
+    >>> print(Events((), false_alarms=0.05, per="day", threshold=4.2))
+    No odd stretch (0.05 false alarms expected a day).
+    """
+
+    items: tuple[Event, ...]
+    false_alarms: float
+    per: str
+    threshold: float
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.items)
+
+    def __getitem__(self, place: int) -> Event:
+        return self.items[place]
+
+    def __str__(self) -> str:
+        expected = f"{self.false_alarms:g} false alarms expected {'a day' if self.per == 'day' else 'in all'}"
+        if not self.items:
+            return f"No odd stretch ({expected})."
+        heading = f"{len(self.items)} odd stretch{'es' if len(self.items) > 1 else ''} ({expected})"
+        return "\n".join([heading, *(f"  {event}" for event in self.items)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, as JSON holds them."""
+        return {
+            "false_alarms": self.false_alarms,
+            "per": self.per,
+            "events": [{**vars(event), "channels": dict(event.channels)} for event in self.items],
+        }
+
+
+def expected_count(false_alarms: float, per: str, recording: Recording) -> float:
+    """Return the expected number of false alarms in the whole recording."""
+    wanted = positive("false_alarms", false_alarms)
+    if per == "series":
+        return wanted
+    if per != "day":
+        raise InputError(f'per must be "series" or "day", got {per!r}.')
+    if not recording.dated:
+        raise InputError('per="day" needs a time column of dates.')
+    moments = sum(track.step * np.isfinite(track.values).any(1).sum() for track in recording.tracks)
+    return wanted * float(moments) / DAY
+
+
+def stretches(scores: Values, threshold: float) -> list[tuple[int, int]]:
+    """Return first and last moment of each stretch that rises above the threshold, the highest first.
+
+    A stretch reaches from its peak to where half of that height above the median is lost, whatever the threshold; what
+    overlaps a higher one is its slope.
+
+    >>> import numpy as np
+    >>> from centrality.series.events import stretches
+    >>> scores = np.array([0, 0, 5, 9, 6, 1, 0, 0, 0, 0, 7.0])
+    >>> stretches(scores, 8), stretches(scores, 4)
+    ([(2, 4)], [(2, 4), (10, 10)])
+    """
+    usual = float(np.nanmedian(scores)) if np.isfinite(scores).any() else 0.0
+    above = np.flatnonzero(scores > max(threshold, usual))  # false for moments without a score
+    taken = np.zeros(len(scores), dtype=bool)
+    found = []
+    for peak in above[np.argsort(-scores[above], kind="stable")].tolist():
+        if taken[peak]:
+            continue
+        low = np.flatnonzero(~(scores >= usual + NEAR * (scores[peak] - usual)))
+        place = int(np.searchsorted(low, peak))
+        first = int(low[place - 1]) + 1 if place else 0
+        last = int(low[place]) - 1 if place < len(low) else len(scores) - 1
+        if not taken[first : last + 1].any():
+            found.append((first, last))
+        taken[first : last + 1] = True
+    return found
+
+
+def odd_moments(scores: Values, high: tuple[int, int], window: int) -> tuple[int, int]:
+    """Return first and last of the moments that make odd what is high: `scores` are those of windows.
+
+    All windows that hold one of them are odd. So the first of these ends where they begin, and the last one begins
+    where they end; of windows that are odd only if they hold many, what all of them hold. Both may be the same moment,
+    from which nothing is known of the length: then it is a quarter of a window.
+
+    >>> import numpy as np
+    >>> from centrality.series.events import odd_moments
+    >>> odd_moments(np.array([0, 0, 9, 9, 9, 9, 9, 9, 0, 0.0]), (2, 10), 4)  # windows 2 to 7, four moments long
+    (5, 7)
+    """
+    stride = stride_of(window)
+    first = max(0, -(-(high[0] - window + 1) // stride))
+    near = scores[first : high[1] // stride + 1]
+    usual = float(np.nanmedian(scores))
+    odd = np.flatnonzero(near >= usual + NEAR * (float(np.nanmax(near)) - usual))
+    begin, end = sorted(((first + int(odd[0])) * stride + window - 1, (first + int(odd[-1])) * stride))
+    lacking = max(0, window // SHORTEST - (end - begin + 1))
+    return max(begin - lacking // 2, high[0]), min(end + (lacking + 1) // 2, high[1])
+
+
+def describe(recording: Recording, track: Track, channel: int, stretch: tuple[int, int], window: int) -> str:
+    """Say what a channel does in a stretch, and what is usual: of its level, one value, its noise, or its course."""
+    name, values = recording.channels[channel], track.values[:, channel]
+    first, last = stretch
+    own = slice(first, last + 1)
+    there = np.flatnonzero(np.isfinite(values[own])) + first
+    if not len(there):
+        return f"{name} has no values"
+    outside = np.isfinite(values)
+    outside[own] = False
+    outside = outside if outside.any() else np.isfinite(values)
+    low, middle, high = np.quantile(values[outside], [0.1, 0.5, 0.9])
+    reach = max(float(high - low), 1e-12 * abs(middle), 1e-300)
+    level = float(np.median(values[there]))
+    usual = f"it is usually {_write(low)} to {_write(high)}"
+    if abs(level - middle) > reach:
+        before = values[max(0, first - window) : first]
+        earlier = float(np.nanmedian(before)) if np.isfinite(before).any() else level
+        if low <= earlier <= high:
+            return f"{name} {'fell' if level < middle else 'rose'} from {_write(earlier)} to {_write(level)}; {usual}"
+        return f"{name} is {'low' if level < middle else 'high'}, {_write(level)}; {usual}"
+    lows, highs, when = _usual_by_hour(recording, track, values, outside, there)
+    widths = np.maximum(highs - lows, 0.1 * reach)
+    beyond = np.maximum(lows - values[there], values[there] - highs) / widths
+    place = int(np.argmax(beyond))
+    jump = float(np.nanmedian(np.abs(np.diff(values))))
+    jump_here = float(np.median(np.abs(np.diff(values[there])))) if len(there) > 1 else jump
+    if beyond[place] < FAR and jump_here < 0.25 * jump:
+        return f"{name} hardly moves, at about {_write(level)}"
+    if beyond[place] < FAR and jump_here > 2 * max(jump, 1e-300):
+        return f"{name} jumps by {_write(jump_here)} from moment to moment; usually it does by {_write(jump)}"
+    if beyond[place] > 0:
+        at, low, high = recording.written(track.times[there[place]]), lows[place], highs[place]
+        return f"{name} is {_write(values[there[place]])} at {at}; {when} it is usually {_write(low)} to {_write(high)}"
+    lowest, highest = values[there].min(), values[there].max()
+    return f"{name} takes another course than usual, between {_write(lowest)} and {_write(highest)}; {usual}"
+
+
+def _usual_by_hour(
+    recording: Recording, track: Track, values: Values, outside: NDArray[np.bool_], there: NDArray[np.intp]
+) -> tuple[Values, Values, str]:
+    """Return the usual range at these moments: of the same hours of other days, if there are seven, else of all."""
+    low, high = np.quantile(values[outside], [0.1, 0.9])
+    lows, highs = np.full(len(there), low), np.full(len(there), high)
+    days = (track.times[-1] - track.times[0]) / DAY
+    if not recording.dated or days < DAYS or track.step > HOUR:
+        return lows, highs, "otherwise"
+    hours = (track.times % DAY // HOUR).astype(np.intp)
+    for hour in np.unique(hours[there]):
+        others = values[outside & (hours == hour)]
+        if len(others) >= DAYS:
+            lows[hours[there] == hour], highs[hours[there] == hour] = np.quantile(others, [0.1, 0.9])
+    return lows, highs, "at this hour"
+
+
+def _write(value: Any) -> str:
+    return number(float(f"{value:.3g}"))

@@ -1,0 +1,196 @@
+"""The parts that judge windows: each view of each channel alone, and of several channels jointly.
+
+A part is a FUSE with the windows it learned from. All channels alone share one: their windows are scaled, so a row of
+one sensor is like a row of another, and a fit costs the same for forty channels as for one. Its scores are used as they
+are, without ends, 0 at the median and 1 at the 95th percentile of one kind of windows, so those of the parts add up.
+(Ranks of them, -log p, are level with that in VUS-PR: .674 against .673 on 62 series.)
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.arrays import safe_divide
+from centrality._internal.text import number
+from centrality.fuse import FUSE
+from centrality.network.calibration import squeezed
+from centrality.series import windows
+from centrality.series.reading import Track
+from centrality.series.windows import COSINES, Mask, Places, Scales, Values
+
+JOINT = 8  # principal signals of many channels
+HIGHEST = 3  # channels whose scores count together
+MOVED, VARIES = 0.5, 1.5  # deviations of a level, and the ratio of spreads, that are worth a sentence
+LEFT_WEIGHT = 2.0  # of what the cosines leave, in deviations of the weights
+TAIL, BODY = 1000, 1000  # scores kept of the odd end, and quantiles of the rest
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Hold a series ready to be judged: no gaps in its channels, and which moments of them are invented."""
+
+    values: Values
+    unknown: Mask
+    scales: Scales
+
+    @classmethod
+    def of(cls, track: Track, channels: Places, scales: Scales | None) -> Self:
+        """Bridge the gaps of these channels, and learn their scales if they are not known."""
+        whole = np.array_equal(channels, np.arange(track.values.shape[1])) and not np.isnan(track.values).any()
+        values = track.values if whole else track.values[:, channels]
+        unknown = windows.bridge(values)
+        scales = Scales.of(values, unknown) if scales is None else scales
+        if unknown.any():
+            values[unknown] = np.broadcast_to(scales.centre[0], values.shape)[unknown]
+        return cls(values, unknown, scales)
+
+    def view(self, number: int, moments: slice) -> Values:
+        """Return these moments scaled, or for view 1 their differences, of which the first needs the moment before."""
+        before = min(number, moments.start)
+        return self.scales.view(self.values[moments.start - before : moments.stop], number)[before:]
+
+
+def channel_changes(names: Sequence[str], series: Sequence[Prepared]) -> list[str]:
+    """Say which channels have another level or another spread than the scales learned in fitting."""
+    changes = []
+    for place, name in enumerate(names):
+        centre = float(np.median([one.scales.centre[0, place] for one in series]))
+        usual = float(np.median([one.scales.deviation[0, place] for one in series]))
+        level = float(np.median([one.values[:, place].mean() for one in series]))
+        spread = float(np.median([one.values[:, place].std() for one in series]))
+        if abs(level - centre) > MOVED * usual:
+            word = "higher" if level > centre else "lower"
+            changes.append(f"{name} is {word}: {number(level)} on average, {number(centre)} before.")
+        if not 1 / VARIES < spread / usual < VARIES:
+            word = "more" if spread > usual else "less"
+            changes.append(f"{name} varies {word}: by {number(spread)}, by {number(usual)} before.")
+    return changes
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Score windows by one FUSE: those of each channel alone, or of the principal signals of all."""
+
+    view: int
+    loadings: Values | None  # (channels, signals); None: each channel alone
+    weight: float  # of what the cosines leave
+    model: FUSE
+
+    @property
+    def alone(self) -> bool:
+        return self.loadings is None
+
+    def rows(self, scaled: Values, starts: Places, length: int) -> NDArray[np.float32]:
+        """Return the windows of scaled channels as rows, channel after channel if each is alone."""
+        signals = scaled if self.loadings is None else scaled @ self.loadings
+        parts = [windows.shapes(signal, starts, length) for signal in np.ascontiguousarray(signals.T)]
+        for rows in parts:
+            rows[:, -1] *= self.weight
+        return np.concatenate(parts, axis=0 if self.alone else 1)
+
+    def oddness(self, scaled: Values, starts: Places, length: int) -> NDArray[np.float32]:
+        """Return how odd each window is, without an upper end: (windows, channels), or (windows, 1) jointly."""
+        scores = -self.model.score_samples(self.rows(scaled, starts, length))
+        return np.ascontiguousarray(scores.astype(np.float32).reshape(-1, len(starts)).T)
+
+    def learn(self, rows: NDArray[np.float32]) -> "Part":
+        """Return this part fitted to rows whose last numbers do not carry their weight yet."""
+        left = np.s_[COSINES :: COSINES + 1]
+        weight = LEFT_WEIGHT * float(np.delete(rows, left, axis=1).std())
+        rows[:, left] *= weight
+        self.model.fit(rows)
+        return replace(self, weight=weight)
+
+    def learn_more(self, rows: NDArray[np.float32]) -> "Part":
+        """Return this part with its FUSE trained on by further rows."""
+        return replace(self, model=copy(self.model).partial_fit(rows))
+
+
+def principal_signals(series: list[Prepared], view: int) -> Values:
+    """Return the loadings (channels, signals) of the directions in which the scaled channels vary most."""
+    channels = series[0].values.shape[1]
+    moment = np.zeros((channels, channels))
+    for one in series:
+        scaled = one.view(view, slice(0, len(one.values)))
+        moment += scaled.T @ scaled
+    directions = np.linalg.eigh(moment)[1][:, ::-1]
+    return np.ascontiguousarray(directions[:, :JOINT])
+
+
+@dataclass(frozen=True, eq=False)
+class Oddness:
+    """Hold how odd moments, or windows, are: (n,) in all, and (n, channels) each channel alone."""
+
+    whole: Values
+    channels: Values
+
+    @classmethod
+    def of(cls, parts: list[Part], scores: list[Values]) -> Self:
+        """Add up the scores of the parts: jointly, and the mean of the three channels that are oddest alone."""
+        alone = [score for part, score in zip(parts, scores, strict=True) if part.alone]
+        joint = [score[:, 0] for part, score in zip(parts, scores, strict=True) if not part.alone]
+        channels = np.sum(alone, axis=0)
+        judged = np.isfinite(channels)
+        few = min(HIGHEST, channels.shape[1])
+        whole = np.partition(np.where(judged, channels, 0.0), -few, axis=1)[:, -few:].mean(1)
+        for score in joint:
+            whole += np.nan_to_num(score)
+        whole[~judged.any(1)] = np.nan
+        return cls(whole, channels)
+
+    def shares(self) -> Values:
+        """Return each channel's share of the oddness of a moment beyond the usual; zeros if none is odd alone."""
+        excess = np.maximum(np.nan_to_num(self.channels.astype(np.float64)), 0.0)
+        total = excess.sum(1, keepdims=True)
+        return safe_divide(excess, total)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Hold how odd the moments of a series are, and the windows of which they are the mean."""
+
+    moments: Oddness
+    windows: Values  # in all
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Hold how so many scores are distributed: rising scores, and the share of all that are at least as high."""
+
+    scores: Values
+    shares: Values
+    count: int
+
+    @classmethod
+    def of(cls, scores: Sequence[Values]) -> Self:
+        """Keep the highest of these scores one by one, and quantiles of the others."""
+        finite = [some[np.isfinite(some)] for some in scores]
+        ordered = finite[0] if len(finite) == 1 else np.concatenate(finite)
+        ordered.sort()
+        count = len(ordered)
+        body = np.linspace(0, count - 1, min(count, BODY)).astype(np.intp)
+        kept = np.union1d(body, np.arange(max(0, count - TAIL), count))
+        return cls(ordered[kept], (count - kept) / (count + 1), count)
+
+    def joined(self, other: Self) -> Self:
+        """Return the levels of both samples together."""
+        scores, count = np.union1d(self.scores, other.scores), self.count + other.count
+        shares = (self.count * self.p_values(scores) + other.count * other.p_values(scores)) / count
+        return type(self)(scores, shares, count)
+
+    def p_values(self, scores: NDArray[Any]) -> Values:
+        """Return the share of the scores learned from that are at least as high."""
+        return np.asarray(np.exp(np.interp(scores, self.scores, np.log(self.shares))))
+
+    def centrality(self, scores: NDArray[Any]) -> Values:
+        """Return scores in [0, 1], as FUSE does: the median has 1/2, and the 95th percentile of oddness 1/4."""
+        middle, high = (float(np.interp(-share, -self.shares, self.scores)) for share in (0.5, 0.05))
+        units, known = (middle - scores) / max(high - middle, 1e-9), np.isfinite(scores)
+        units[~known] = 0.0
+        scores = squeezed(units)
+        scores[~known] = np.nan
+        return scores

@@ -1,0 +1,395 @@
+"""Read a table as series: find its time column, put its rows in order on even steps, and note what was done.
+
+Rows of a file are seldom a series yet. Times may be texts in some zone, unsorted, repeated, uneven, or missing; values
+may be texts. Whatever is done about that is a note, and every row of the file knows its moment afterwards.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError
+from centrality._internal.input import in_memory
+from centrality.representations._date_texts import learn_format
+from centrality.representations.base import ItemsLike, as_arrow, is_frame
+from centrality.representations.dates import read_dates, zone_of
+from centrality.tables.columns import NO_DATE, TableError, first_few, is_number, is_text, numbers, require
+from centrality.tables.written_numbers import learn_writing
+
+BRIDGED = 60  # steps without a value that a straight line may bridge; a longer gap parts the series
+FEWEST = 100  # moments: fewer do not say what is usual, and an alarm from them is worse than none
+TIME_NAMES = ("time", "timestamp", "datetime", "date", "ts", "epoch", "when")
+EPOCHS = {1e9: "seconds", 1e12: "milliseconds", 1e15: "microseconds", 1e18: "nanoseconds"}  # of a time since 1973
+ON_THE_GRID = 0.25  # of a step: a row that is no farther from its moment has only been jolted
+MOSTLY = 0.9  # the share of rows on the grid from which steps are even
+UNITS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"), (1e-3, "millisecond"))
+
+Values = NDArray[np.float64]
+Places = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Track:
+    """Hold one series on even steps; a long gap is a stretch of BRIDGED + 1 moments without values."""
+
+    name: str  # the value of `by`; empty without one
+    times: Values  # (n,) seconds since 1970, or numbers where time is none
+    values: Values  # (n, channels), NaN where nothing is known
+    step: float
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Hold the series of a table, and where its rows are in them."""
+
+    tracks: Sequence[Track]
+    channels: tuple[str, ...]
+    track_of_row: Places  # -1 where the row has no time
+    moment_of_row: Places
+    time: str | None  # the name of the time column; None: rows stand in their order
+    dated: bool  # times are dates
+    notes: list[str] = field(default_factory=list)
+
+    def of_rows(self, of_moments: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return what there is for each track's moments, for each row of the table; NaN for rows without a time."""
+        if self.time is None and len(self.tracks) == 1:
+            return of_moments[0]  # rows are its moments
+        shape = (len(self.track_of_row), *of_moments[0].shape[1:])
+        rows = np.full(shape, np.nan)
+        for number, values in enumerate(of_moments):
+            own = self.track_of_row == number
+            rows[own] = values[self.moment_of_row[own]]
+        return rows
+
+    def written(self, time: float) -> str:
+        """Write a time as the reader would."""
+        return write_time(time, dated=self.dated)
+
+
+def write_time(time: float, *, dated: bool) -> str:
+    """Write a date without what is zero at its end; a number as it is.
+
+    >>> write_time(1404172800.0, dated=True), write_time(1404174600.0, dated=True), write_time(17.0, dated=False)
+    ('2014-07-01', '2014-07-01 00:30', '17')
+    """
+    if not dated:
+        return f"{time:.10g}"
+    moment = np.datetime64(round(time * 1e3), "ms").item()
+    if moment.microsecond:
+        return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}"
+    if moment.second:
+        return f"{moment:%Y-%m-%d %H:%M:%S}"
+    return f"{moment:%Y-%m-%d %H:%M}" if moment.hour or moment.minute else f"{moment:%Y-%m-%d}"
+
+
+def write_step(step: float, *, dated: bool) -> str:
+    """Write how often there is a row.
+
+    >>> write_step(60.0, dated=True), write_step(1800.0, dated=True), write_step(2.0, dated=False)
+    ('a minute', 'every 30 minutes', 'every 2')
+    """
+    if not dated:
+        return f"every {step:.6g}"
+    size, name = next(((size, name) for size, name in UNITS if step >= 0.999 * size), UNITS[-1])
+    count = step / size
+    if abs(count - 1) < 1e-3:
+        return f"an {name}" if name == "hour" else f"a {name}"
+    return f"every {count:.4g} {name}s"
+
+
+def read(
+    frame: ItemsLike, time: str | None = None, by: str | None = None, channels: Sequence[str] | None = None
+) -> Recording:
+    """Return the series of a table, of an array (moments, channels) or of a list of numbers.
+
+    Without `time` a column of times is looked for; where there is none, rows are moments in their order. `by` names the
+    column that tells series apart. `channels`, those of a fitted model, must be there.
+    """
+    notes: list[str] = []
+    table, time = _as_table(frame, time)
+    time = find_time(table) if time is None else time
+    require(table.column_names, [name for name in (time, by) if name is not None])
+    seconds, dated = (None, False) if time is None else _times(time, table[time], notes)
+    others = [name for name in table.column_names if name not in (time, by)]
+    long = None if seconds is None or by is not None or channels is not None else _long_format(table, others, seconds)
+    if long is not None or _is_long(others, channels):
+        name, value = long if long is not None else (others[0], others[1])
+        return _read_long(table, time, seconds, name=name, value=value, channels=channels, dated=dated, notes=notes)
+    names, values = _channels(table, others, channels, notes)
+    groups: Places = np.broadcast_to(np.int32(0), len(values))
+    labels = [""]
+    if by is not None:
+        coded = pc.fill_null(table[by].cast(pa.string()), "(missing)").combine_chunks().dictionary_encode()
+        groups, labels = coded.indices.to_numpy().astype(np.int32), coded.dictionary.to_pylist()
+    return _tracks(names, values, seconds, groups, labels, time=time, dated=dated, notes=notes)
+
+
+def find_time(table: pa.Table) -> str | None:
+    """Return the column that says when: dates, or numbers that rise under the name of a time. None if there is none."""
+    for name in table.column_names:
+        kind = table[name].type
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+            return str(name)
+        if is_text(kind) and learn_format(table[name])[0] is not None:
+            return str(name)
+    for name in table.column_names:
+        if name.lower() in TIME_NAMES and is_number(table[name].type) and table.num_rows > 1:
+            values = numbers(table.select([name]))[:, 0]
+            if (np.diff(values) > 0).mean() > MOSTLY:
+                return str(name)
+    return None
+
+
+def find_series(table: pa.Table) -> tuple[str, str] | None:
+    """Return the column of times and how often there is a row, if rows are moments of one series; else None."""
+    time = find_time(table)
+    if time is None or table.num_rows < FEWEST:
+        return None
+    seconds, dated = _times(time, table[time], [])
+    differences = np.diff(seconds)
+    step = float(np.nanmedian(differences)) if np.isfinite(differences).any() else 0.0
+    even = step > 0 and np.mean(np.abs(differences / step - 1) <= ON_THE_GRID) >= MOSTLY
+    return (time, write_step(step, dated=dated)) if even else None
+
+
+def _as_table(frame: ItemsLike, time: str | None) -> tuple[pa.Table, str | None]:
+    """Return the input as an Arrow table, with the dates of a pandas index as a column."""
+    frame = in_memory(frame)
+    index = getattr(frame, "index", None)
+    if index is not None and getattr(index, "dtype", np.dtype(int)).kind == "M" and hasattr(frame, "to_frame"):
+        frame = frame.to_frame()  # a pandas Series
+    if is_frame(frame):
+        table = as_arrow(frame)
+        if (
+            index is not None
+            and getattr(getattr(index, "dtype", None), "kind", "") == "M"
+            and time in (None, index.name)
+        ):
+            name = str(index.name or "time")
+            if name not in table.column_names:
+                return table.append_column(name, pa.array(index)), name
+        return table, time
+    array = np.asarray(frame)
+    return as_arrow(array[:, None] if array.ndim == 1 else array), time
+
+
+def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values, bool]:
+    """Return the column as seconds since 1970, NaN where there is none, and True; or as numbers, and False."""
+    if is_number(column.type):
+        values = np.asarray(numbers(pa.table({name: column}))[:, 0], dtype=np.float64)
+        usual = np.nanmedian(np.abs(values)) if np.isfinite(values).any() else 0.0
+        for size, unit in EPOCHS.items():
+            if size <= usual < 4 * size:
+                notes.append(f"{name} is read as {unit} since 1970.")
+                return values / (size / 1e9), True
+        return values, False
+    format, doubt = learn_format(column) if is_text(column.type) else (None, "")
+    if is_text(column.type) and format is None:
+        examples = first_few([str(text) for text in column.drop_null().unique().to_pylist()[:3]])
+        raise TableError(f"{name} was to be the time, but it holds no dates: {examples or 'nothing'}.")
+    moments, faults = read_dates(column, format, zone_of(column, format))
+    wrong = faults[NO_DATE]
+    if doubt:
+        notes.append(f"{name}: {doubt}.")
+    if wrong.any():
+        notes.append(f"Rows whose {name} is no date are not judged ({int(wrong.sum()):,}).")
+    missing = np.isnat(moments)
+    if (missing & ~wrong).any():
+        notes.append(f"Rows without a {name} are not judged ({int((missing & ~wrong).sum()):,}).")
+    seconds = moments.astype(np.int64) / 1e6
+    seconds[missing] = np.nan
+    ahead = seconds > datetime.now(UTC).timestamp() + 86400
+    if ahead.any():
+        latest = write_time(float(seconds[ahead].max()), dated=True)
+        notes.append(f"Some rows lie in the future ({int(ahead.sum()):,}), up to {latest}.")
+    return seconds, True
+
+
+def _is_long(others: Sequence[str], channels: Sequence[str] | None) -> bool:
+    """Say whether a fitted model's channels are values of a column here, instead of columns."""
+    return channels is not None and len(others) == 2 and not set(channels) & set(others)
+
+
+def _long_format(table: pa.Table, others: Sequence[str], seconds: Values) -> tuple[str, str] | None:
+    """Return the columns of names and of values of a table with one row for each time and name; None for others."""
+    if len(others) != 2:
+        return None
+    texts = [name for name in others if is_text(table[name].type) and learn_writing(table[name])[0] is None]
+    values = [name for name in others if name not in texts]
+    if len(texts) != 1 or not len(seconds):
+        return None
+    codes = table[texts[0]].combine_chunks().dictionary_encode().indices
+    pairs = np.column_stack([seconds, codes.fill_null(-1).to_numpy()])
+    repeated = len(np.unique(seconds)) < len(seconds) / 1.5
+    return (texts[0], values[0]) if repeated and len(np.unique(pairs, axis=0)) > MOSTLY * len(pairs) else None
+
+
+def _read_long(
+    table: pa.Table,
+    time: str | None,
+    seconds: Values | None,
+    *,
+    name: str,
+    value: str,
+    channels: Sequence[str] | None,
+    dated: bool,
+    notes: list[str],
+) -> Recording:
+    """Return a table of (time, name, value) as one series with a channel for each name."""
+    if seconds is None:
+        raise InputError(f"One row for each time and {name} needs the times: name their column.")
+    coded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
+    labels = coded.dictionary.to_pylist()
+    names = tuple(sorted(labels)) if channels is None else tuple(channels)
+    place = {label: names.index(label) for label in labels if label in names}
+    column_of = np.array([place.get(label, -1) for label in labels] + [-1], dtype=np.intp)
+    column = column_of[coded.indices.fill_null(len(labels)).to_numpy().astype(np.intp)]
+    _, own = _channels(table, [value], None, notes)
+    wide = np.full((len(own), len(names)), np.nan)
+    there = column >= 0
+    wide[np.flatnonzero(there), column[there]] = own[there, 0]
+    notes.append(f"Each {name} is a channel: {len(names)} of them, one row for each time and {name}.")
+    groups = np.zeros(len(own), dtype=np.int32)
+    return _tracks(names, wide, seconds, groups, [""], time=time, dated=dated, notes=notes)
+
+
+def _channels(
+    table: pa.Table, others: Sequence[str], channels: Sequence[str] | None, notes: list[str]
+) -> tuple[tuple[str, ...], Values]:
+    """Return names and values (rows, channels) of the columns that hold numbers, those written as text too."""
+    if channels is not None:
+        require(table.column_names, channels)
+        others = channels
+    names: list[str] = []
+    columns: list[Values] = []
+    for name in others:
+        column = table[name]
+        if is_number(column.type):
+            values = np.asarray(numbers(pa.table({name: column})), dtype=np.float64)
+        elif is_text(column.type) and (writing := learn_writing(column)[0]) is not None:
+            cells, wrong = writing.read(column)
+            values = cells[:, None]
+            if wrong.any():
+                first = column.combine_chunks()[int(np.flatnonzero(wrong)[0])].as_py()
+                notes.append(
+                    f"Cells of {name} that are no numbers, such as {first!r:.40}, are gaps ({int(wrong.sum()):,})."
+                )
+        elif channels is not None:
+            raise TableError(f"{name} must hold numbers, as it did in fitting.")
+        else:
+            notes.append(f"{name} left out: it holds no numbers.")
+            continue
+        values[~np.isfinite(values)] = np.nan
+        names.append(name)
+        columns.append(values)
+    if not columns:
+        raise TableError(
+            f"A series of numbers was wanted, but no column holds any: {first_few(list(others)) or 'none'}."
+        )
+    return tuple(names), columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _tracks(
+    names: tuple[str, ...],
+    values: Values,
+    seconds: Values | None,
+    groups: Places,
+    labels: Sequence[str],
+    *,
+    time: str | None,
+    dated: bool,
+    notes: list[str],
+) -> Recording:
+    """Return each group's rows as a series on even steps, and where each row is in it."""
+    track_of_row = groups if seconds is None else groups.copy()
+    moment_of_row = np.zeros(len(values), dtype=np.int32)
+    tracks = []
+    events: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        if seconds is None:
+            own = groups == number
+            moment_of_row[own] = np.arange(own.sum())
+            tracks.append(
+                Track(label, np.arange(own.sum(), dtype=np.float64), values if own.all() else values[own], 1.0)
+            )
+            continue
+        rows = np.flatnonzero(groups == number)
+        timed = rows[np.isfinite(seconds[rows])]
+        track_of_row[rows[~np.isfinite(seconds[rows])]] = -1
+        if len(np.unique(seconds[timed])) < 2:
+            raise InputError(
+                f"{time} has no two different times{f' in {label}' if label else ''}: no order to judge by."
+            )
+        order = timed[np.argsort(seconds[timed], kind="stable")]
+        _count(events, "unsorted", int((np.diff(seconds[timed]) < 0).sum()))
+        step, places, on_grid = _even_steps(seconds[order], events)
+        moment_of_row[order] = places
+        count = np.zeros((places[-1] + 1, values.shape[1]))
+        total = np.zeros_like(count)
+        there = np.isfinite(values[order])
+        np.add.at(count, places, there)
+        np.add.at(total, places, np.where(there, values[order], 0.0))
+        grid = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+        tracks.append(Track(label, on_grid, grid, step))
+    notes += _time_notes(events, tracks, dated=dated)
+    return Recording(tracks, names, track_of_row, moment_of_row, time, dated, notes)
+
+
+def _count(events: dict[str, int], what: str, count: int) -> None:
+    if count:
+        events[what] = events.get(what, 0) + count
+
+
+def _even_steps(seconds: Values, events: dict[str, int]) -> tuple[float, Places, Values]:
+    """Return the step of sorted times, the moment of each, and the times of all moments.
+
+    The step is the median difference. Where most differences are whole multiples of it, each row moves to its moment,
+    and a clock that drifts, or months of unlike lengths, do no harm; elsewhere rows are averaged step by step. A gap
+    of more than BRIDGED steps takes BRIDGED + 1 moments, however long it is.
+    """
+    differences = np.diff(seconds)
+    rising = differences[differences > 0]
+    step = float(np.median(rising))
+    ratio = rising / step
+    even = np.mean(np.abs(ratio - np.maximum(np.rint(ratio), 1)) <= ON_THE_GRID) >= MOSTLY
+    if even:
+        moves = np.rint(differences / step).astype(np.float64)
+        _count(events, "repeated", int((moves == 0).sum()))
+    else:
+        moves = np.diff(np.floor((seconds - seconds[0]) / step))
+        events["uneven"] = events.get("uneven", 0) + 1
+    hour_back = (differences == 0).sum() * step
+    if 3000 <= hour_back <= 3700 and step <= 3600:
+        events["hour twice"] = events.get("hour twice", 0) + 1
+    _count(events, "long gaps", int((moves > BRIDGED).sum()))
+    _count(events, "bridged", int(np.minimum(np.maximum(moves - 1, 0), BRIDGED)[moves <= BRIDGED].sum()))
+    moves = np.minimum(moves, BRIDGED + 2)
+    places = np.concatenate([[0], np.cumsum(moves)]).astype(np.intp)
+    first = np.concatenate([[True], np.diff(places) > 0])
+    return step, places, np.interp(np.arange(places[-1] + 1), places[first], seconds[first])
+
+
+def _time_notes(events: dict[str, int], tracks: Sequence[Track], *, dated: bool) -> list[str]:
+    """Say what was done to the times."""
+    steps = np.array([track.step for track in tracks])
+    step = write_step(float(np.median(steps)), dated=dated)
+    sentences = {
+        "unsorted": "Rows are not in the order of time (at {:,} places): they are sorted.",
+        "repeated": "Values of rows that share their moment are averaged ({:,} rows).",
+        "hour twice": "An hour comes twice, as when clocks go back: times with their zone would keep both.",
+        "uneven": f"Times are uneven: values are averaged into one row {step}, by the median difference.",
+        "bridged": "Straight lines bridge moments without a row ({:,}).",
+        "long gaps": f"Gaps of more than {BRIDGED} steps part the series ({{:,}}): no window crosses them.",
+    }
+    notes = [sentence.format(events[what]) for what, sentence in sentences.items() if what in events]
+    if len(tracks) > 1 and steps.max() > 1.5 * steps.min():
+        notes.append(
+            f"The series have unlike steps, from {steps.min():g} to {steps.max():g}: a window is so many rows."
+        )
+    return notes

@@ -1,0 +1,137 @@
+"""Judge moments as they come: the last window is all that is remembered."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.checks import InputError
+from centrality._internal.files import write_atomically
+from centrality.series.parts import Oddness
+from centrality.series.reading import BRIDGED
+from centrality.series.timeline import Timeline
+from centrality.series.windows import Scales
+
+Values = NDArray[np.float64]
+GONE = (None, "")  # how a line of JSON, or of CSV, says that there is no value
+NOWHERE = np.zeros(1, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Hold what is said of the newest moment by the window that ends with it.
+
+    >>> from centrality.series import Moment
+    >>> Moment(centrality=0.04, p_value=0.001, channels=(("load", 1.0),)).channels[0][0]
+    'load'
+    """
+
+    centrality: float
+    p_value: float
+    channels: tuple[tuple[str, float], ...]  # those to blame and their shares, the largest first
+
+
+@dataclass
+class _Memory:
+    """Hold the last moments of one series, oldest first, and how long each channel has been silent."""
+
+    rows: list[list[float]] = field(default_factory=list)
+    silent: list[int] = field(default_factory=list)
+
+
+class Stream:
+    """Stream judges moments one by one, by a fitted Timeline.
+
+    A missing value is taken to be the last one, for at most 60 moments; then the channel is not judged until it has
+    filled a window again. `save` writes what is remembered, `restore` brings it back, so that a process that starts
+    again goes on where it stopped.
+
+    >>> import numpy as np
+    >>> from centrality import Timeline
+    >>> from centrality.series import Stream
+    >>> model = Timeline(random_state=0).fit(np.sin(np.arange(1000) / 9))
+    >>> stream = Stream(model)
+    >>> for moment in range(200):
+    ...     usual = stream.push([np.sin(moment / 9)])
+    >>> odd = stream.push([5.0])
+    >>> bool(odd.centrality < usual.centrality)
+    True
+    """
+
+    def __init__(self, model: Timeline) -> None:
+        self.model = model
+        self._series: dict[str, _Memory] = {}
+        usual = list(model._scales.values())  # noqa: SLF001  (its other half)
+        self._usual = Scales(*(np.median([getattr(one, name) for one in usual], axis=0) for name in vars(usual[0])))
+
+    def push(self, values: Sequence[Any] | Mapping[str, Any], series: str = "") -> Moment | None:
+        """Take the next moment of a series; return what is said of it, None until a window is full."""
+        memory = self._series.setdefault(series, _Memory())
+        row = self._numbers(values)
+        if not memory.silent:
+            memory.silent = [BRIDGED + 1] * len(row)
+        last = memory.rows[-1] if memory.rows else [0.0] * len(row)
+        missing = [not np.isfinite(value) for value in row]
+        memory.silent = [count + 1 if gone else 0 for count, gone in zip(memory.silent, missing, strict=True)]
+        memory.rows.append([old if gone else value for value, old, gone in zip(row, last, missing, strict=True)])
+        del memory.rows[: -self.model.window_ - 1]  # one more: the first difference needs it
+        return self._judge(memory, series) if len(memory.rows) > self.model.window_ else None
+
+    def _numbers(self, values: Sequence[Any] | Mapping[str, Any]) -> list[float]:
+        names = self.model.channels_
+        if isinstance(values, Mapping):
+            lacks = [name for name in names if name not in values]
+            if lacks:
+                raise InputError(f"The channel {lacks[0]!r} was wanted, got {', '.join(map(repr, values))}.")
+            values = [values[name] for name in names]
+        if len(values) != len(names):
+            raise InputError(f"{len(names)} values were wanted ({', '.join(names[:6])}), got {len(values)}.")
+        try:
+            return [float(value) if value not in GONE else float("nan") for value in values]
+        except (TypeError, ValueError):
+            raise InputError(f"Numbers were wanted, got {list(values)!r:.80}.") from None
+
+    def _judge(self, memory: _Memory, series: str) -> Moment | None:
+        scales = self.model._scales.get(series, self._usual)  # noqa: SLF001
+        rows = np.array(memory.rows)
+        scaled = [scales.view(rows, view)[1:] for view in range(2)]
+        judged = np.array(memory.silent) <= BRIDGED
+        if not judged.any():
+            return None
+        parts, scores = self.model._parts, []  # noqa: SLF001
+        for part in parts:
+            odd = part.oddness(scaled[part.view], NOWHERE, self.model.window_).astype(np.float64)
+            scores.append(np.where(judged[None], odd, np.nan) if part.alone else odd)
+        oddness = Oddness.of(parts, scores)
+        levels, shares = self.model._latest, oddness.shares()[0]  # noqa: SLF001
+        order = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
+        return Moment(
+            float(levels.centrality(oddness.whole)[0]),
+            float(levels.p_values(oddness.whole)[0]),
+            tuple((self.model.channels_[place], float(shares[place])) for place in order),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the last moments of each series to a small JSON file, completely or not at all."""
+        state = {name: {"rows": memory.rows, "silent": memory.silent} for name, memory in self._series.items()}
+        with write_atomically(path) as temporary:
+            temporary.write_text(json.dumps({"channels": self.model.channels_, "series": state}))
+
+    def restore(self, path: str | os.PathLike[str]) -> None:
+        """Go on from the moments that `save` wrote."""
+        try:
+            state = json.loads(Path(path).read_text())
+            if tuple(state["channels"]) != self.model.channels_:
+                raise InputError(f"{path} remembers other channels: {', '.join(state['channels'][:6])}.")
+            memories = {
+                name: _Memory([[float(x) for x in row] for row in one["rows"]], [int(x) for x in one["silent"]])
+                for name, one in state["series"].items()
+            }
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} is no state of a stream ({error}): delete it to begin anew.") from None
+        self._series = memories

@@ -1,0 +1,67 @@
+"""Events: thresholds keep the number of false alarms that was asked for, and sentences say what happened."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from centrality.series.events import Peaks, describe, stretches
+from centrality.series.reading import read
+
+
+@pytest.mark.parametrize("asked", [0.05, 0.5])
+def test_as_many_ordinary_blocks_are_called_as_asked_for(asked):
+    """Scores of independent blocks that follow the curve itself: few blocks, so that its estimate matters."""
+    rng, called, series = np.random.default_rng(0), 0, 1500
+    for _ in range(series):
+        highest = (1 - (-np.log(rng.uniform(size=30))) ** 0.15) / 0.15
+        scores = np.repeat(highest, 20)
+        called += (highest > Peaks.of([scores], 10).threshold(asked, 600)).sum()
+    spread = np.sqrt(asked / series)
+    assert abs(called / series - asked) < 4 * spread + 0.1 * asked
+
+
+def test_severity_is_the_inverse_of_the_threshold():
+    peaks = Peaks.of([np.random.default_rng(0).normal(size=20_000)], 50)
+    for expected in (0.01, 0.1, 1):
+        assert peaks.one_in(peaks.threshold(expected, 20_000)) == pytest.approx(20_000 / expected, rel=0.02)
+
+
+def test_events_do_not_raise_their_own_threshold():
+    scores = np.random.default_rng(0).normal(size=20_000)
+    quiet = Peaks.of([scores], 50).threshold(0.05, 20_000)
+    scores[5000:5300] = 100.0
+    assert Peaks.of([scores], 50).threshold(0.05, 20_000) < quiet + 1
+
+
+def test_two_peaks_are_one_stretch_unless_half_of_the_height_is_lost_between():
+    base = np.zeros(100)
+    base[20:30], base[35:45], base[30:35] = 10.0, 9.0, 8.0
+    assert stretches(base, 5.0) == [(20, 44)]
+    base[30:35] = 1.0
+    assert stretches(base, 5.0) == [(20, 29), (35, 44)]
+
+
+def say(values: np.ndarray, first: int, last: int, **columns: object) -> str:
+    recording = read(pd.DataFrame({**columns, "load": values}))
+    return describe(recording, recording.tracks[0], 0, (first, last), 50)
+
+
+def test_sentences_name_what_happened():
+    rng = np.random.default_rng(0)
+    usual = 50 + 5 * rng.normal(size=1000)
+    fell, stuck, spike = usual.copy(), usual.copy(), usual.copy()
+    fell[500:560] -= 40
+    assert say(fell, 500, 559).startswith("load fell from 49")
+    assert "it is usually 4" in say(fell, 500, 559)
+    stuck[500:560] = 51.0
+    assert say(stuck, 500, 559) == "load hardly moves, at about 51"
+    spike[530] = 900.0
+    assert say(spike, 500, 559).startswith("load is 900 at 530; otherwise it is usually ")
+
+
+def test_a_value_is_compared_with_the_same_hours_of_other_days():
+    times = pd.date_range("2024-01-01", periods=24 * 30, freq="h")
+    values = np.where(times.hour < 12, 10.0, 90.0) + np.random.default_rng(0).normal(size=len(times))
+    values[24 * 20 + 3] = 90.0
+    sentence = say(values, 24 * 20, 24 * 20 + 10, time=times)
+    assert sentence.startswith("load is 90 at 2024-01-21 03:00; at this hour it is usually ")
