@@ -178,6 +178,11 @@ def test_wrong_settings_are_refused():
         Timeline(random_state=0).fit(season(400)).events(false_alarms=0)
 
 
+def test_rows_that_fill_no_window_are_refused(stuck):
+    with pytest.raises(InputError, match="At least 125 moments, a window, were wanted to judge, got 10"):
+        stuck.centrality(np.arange(10.0))
+
+
 def test_a_failed_fit_leaves_the_model_as_it_was(stuck):
     before = stuck.centrality()
     with pytest.raises(InputError):
