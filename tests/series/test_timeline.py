@@ -167,6 +167,15 @@ def test_too_little_is_refused_aloud(values, message):
         Timeline().fit(values)
 
 
+def test_a_short_history_is_judged_as_it_was_learned():
+    """Its windows have fewer moments than there are cosines; what these leave is weighed in fitting as in scoring."""
+    model = Timeline(random_state=0).fit(season(110, noise=1.0))
+    assert model.window_ == 13
+    rows = model._windows_to_learn(model._parts[0], model._prepare(model._judged[0]))
+    learned = model._parts[0].model.fitted_.scaling
+    assert np.median(np.abs((rows[:, -1] - learned.center[-1]) / rows[:, -1].std())) < 1
+
+
 def test_wrong_settings_are_refused():
     with pytest.raises(InputError, match="window must be a whole number"):
         Timeline(window=5000).fit(season())
