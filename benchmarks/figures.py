@@ -46,6 +46,12 @@ ROUTINE = (
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
     _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
     _measured("false_discoveries", *SAME_SCORES),
+    _measured(
+        "certainty",
+        *(f"src/centrality/analysis/{part}.py" for part in ("certificate", "conformal", "monitor", "severity")),
+        *SAME_SCORES,
+        results=("certainty_*",),
+    ),
     _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
     _measured("explanations", *SAME_SCORES, results=("explanations_*",)),
     _measured("scale", *TABLES, *FITS, results=("scale", "scale_fit")),

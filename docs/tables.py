@@ -22,7 +22,7 @@ WITH_TABLES = (
     "explorer",
     "explanations",
 )
-GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels", "marks")
+GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks")
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",
@@ -222,7 +222,7 @@ def known_truth_called() -> str:
 
 def network_worth() -> str:
     """What the local network adds, in thousandths: the whole, and the differences to the background alone."""
-    names = {"adbench_dev": "tables", "macrodata_dev": "small tables", "embeddings_dev": "embeddings"}
+    names = {"adbench_dev": "tables", "macrodata_dev": "small tables"}
     body = [
         [
             f"{r['sets']} {names[r['collection']]}",

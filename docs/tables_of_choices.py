@@ -66,6 +66,22 @@ def copies_neighbours() -> str:
     return markdown(["100,000 rows × 64, 15 neighbours of each", "CPU seconds", "copies found", "nearest found"], body)
 
 
+def findings_cells() -> str:
+    found = [r for r in rows("findings_cells") if r["table"] == "hospital"]
+    body = [[r["way"], short(r["average_precision"]), short(r["precision_at_wrong"])] for r in found]
+    return markdown(["way", "average precision", "wrong among as many first"], body)
+
+
+def findings_planted() -> str:
+    found = rows("findings_planted")
+    body = []
+    for fault in dict.fromkeys(r["fault"] for r in found):
+        of_fault = [r for r in found if r["fault"] == fault]
+        body.append([fault, f"{sum(int(r['found']) for r in of_fault)} of {len(of_fault)}",
+                     str(sum(int(r["others"]) for r in of_fault))])  # fmt: skip
+    return markdown(["fault", "found", "other findings that the table without it does not have"], body)
+
+
 def labels() -> str:
     body = [
         [r["set"], r["classes"], r["way"], short(r["ap"]), _behind(r), short(r["auc"]), people(r["cpu_s"])]
@@ -106,4 +122,16 @@ def marks() -> str:
     return markdown(header, body)
 
 
-MADE = (pick_coverage, pick_probe, pick_scale, copies, copies_by_chance, copies_time, copies_neighbours, labels, marks)
+MADE = (
+    pick_coverage,
+    pick_probe,
+    pick_scale,
+    copies,
+    copies_by_chance,
+    copies_time,
+    copies_neighbours,
+    labels,
+    marks,
+    findings_cells,
+    findings_planted,
+)

@@ -48,7 +48,7 @@ command.
 **What changed.** The paper trains in epochs: a pass over n/3 pairs, then eight noise passes over all rows, which
 overwrite what the global head needs from the shared encoder. Ours takes a batch for each head in every step, under a
 budget of 500 steps whatever the number of rows, and lets the learning rate fall to zero. The defaults also scale the
-columns and replace one noise scale by a ladder of five around the spacing of the rows: Local then sees finer structure
+columns, take the spacing of the rows for noise and begin from a background: Local then sees finer structure
 than the paper's η = 1 does, and follows a density more closely than the distance to a mean.
 
 {summary}

@@ -1,9 +1,11 @@
 """centrality explain: why rows are odd, for rows by number, by text, or the oddest."""
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
-from centrality import load, tables
+from centrality import FUSE, load, tables
 from centrality.apps.cli import main
 from tests.commands.said import as_json, said
 
@@ -37,3 +39,16 @@ def test_rows_are_also_called_by_a_text_that_only_they_hold(folder, rows, capsys
         assert main(["explain", str(folder / "m.safetensors"), str(tmp_path / "t.csv"), "--rows", wrong]) == 2
         message = f"a number from 0 to 599 was wanted, or a text that one row holds, got {wrong}: {found}."
         assert message in capsys.readouterr().err
+
+
+def test_a_refined_model_is_explained_at_another_t_too(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    marks = ["outlier"] * 3 + ["fine"] * 3 + [None] * 194
+    FUSE(random_state=0, max_steps=10).fit(frame).learn_marks(frame, marks).save(tmp_path / "m.safetensors")
+    arguments = ["explain", str(tmp_path / "m.safetensors"), str(tmp_path / "rows.csv"), "--rows", "3"]
+    assert main([*arguments, "--t", "0"]) == 0
+    assert "smallest correction: unknown: marks have set what is odd at t = 0.5 only" in capsys.readouterr().out
+    assert main(arguments) == 0
+    assert "unknown" not in capsys.readouterr().out

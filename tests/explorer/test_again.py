@@ -84,7 +84,7 @@ def test_the_dialogue_of_columns_fits_again_and_shows_the_row_among_its_kind(wea
     table, model = weather
     tab = open_page(f"{serve(explored(model, table, on='pca'))}#panel=columns&row={OUT_OF_KIND}")
     assert tab.locator(".among").inner_text() == f"Red: row {OUT_OF_KIND}."
-    assert tab.locator(".dial .ends b").all_inner_texts() == ["all rows", "rows near it"]
+    assert tab.locator(".dial b").all_inner_texts() == ["all rows", "rows near it"]
     tab.locator(".given summary").click()
     fit = tab.get_by_role("button", name="Fit again")
     assert fit.is_disabled()  # nothing is given, and nothing was chosen
@@ -95,7 +95,7 @@ def test_the_dialogue_of_columns_fits_again_and_shows_the_row_among_its_kind(wea
     assert tab.locator(".among").inner_text() == (
         f"Red: row {OUT_OF_KIND}. Narrow bars: 300 rows of its kind (season: winter), to a scale of their own."
     )
-    assert tab.locator(".dial .ends b").all_inner_texts() == ["all of its kind", "rows near it"]
+    assert tab.locator(".dial b").all_inner_texts() == ["all of its kind", "rows near it"]
     tab.locator("input.turn").fill("1")
     tab.locator(".detail.fixed .place", has_text="oddest of 600").wait_for()
 

@@ -74,7 +74,7 @@ def test_the_fewest_guilty_cells_that_make_a_row_typical_are_found_by_the_model(
     changed = row.set_column(1, "width", table["width"].slice(found["like"], 1))
     assert found["units"] == pytest.approx(model.fitted_.units(np.column_stack(list(changed.to_pydict().values())))[0])
     scores = view.centrality(0.5)
-    assert model.centrality(changed, 0.5)[0] >= np.median(scores) > scores[7]
+    assert model.centrality(changed, 0.5)[0] >= np.quantile(scores, 0.25) > scores[7]
 
 
 def test_of_a_typical_row_nothing_need_be_changed(view):

@@ -123,3 +123,15 @@ def test_the_report_is_one_file_that_needs_nothing_from_outside(of_houses, tmp_p
     assert "houses &lt;1&gt;" in page
     assert all(finding.sentence in page for finding in of_houses)
     assert of_houses.verdict in of_houses._repr_html_()
+
+
+def test_a_picture_saved_twice_is_found(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for number in range(40):
+        waves = np.sin(np.add.outer(np.arange(32) * rng.uniform(0.1, 1), np.arange(32) * rng.uniform(0.1, 1)))
+        pixels = (127 + 120 * waves[:, :, None] * rng.uniform(0.3, 1, 3)).astype(np.uint8)
+        image.fromarray(pixels).save(tmp_path / f"{number:02d}.png")
+    image.open(tmp_path / "07.png").save(tmp_path / "40.png")
+    found = centrality.check(sorted(map(str, tmp_path.iterdir())))
+    assert [finding.rows.tolist() for finding in found if finding.kind == "copies"] == [[7, 40]]

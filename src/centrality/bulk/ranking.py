@@ -1,7 +1,7 @@
 """Find the most central and the most peripheral rows of a file in one pass."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ class Ranking:
     worst: list[RankedRow]
     unreadable: CellIssues
     groups: "dict[str, Ranking]"  # by the group's name; empty where no groups were asked for
+    rows_above: int | None = None  # of the file, where people see its rows numbered
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def rank(
     assert everything is not None  # else there were no rows, and the adapter has said so
     unreadable = adapter.report()  # before rows are read again, for their reasons
     by_group = {name: groups[name].ranking(adapter, t, unreadable, {}) for name in sorted(groups)}
-    return everything.ranking(adapter, t, unreadable, by_group)
+    return replace(everything.ranking(adapter, t, unreadable, by_group), rows_above=source.rows_above)
 
 
 def _by_group(rows: _ScoredRows, by: str | None) -> Iterator[tuple[str, _ScoredRows]]:

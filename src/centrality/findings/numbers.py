@@ -66,6 +66,7 @@ class Prediction:
     expected: Floats  # (n,) in units of z
     trust: float  # the share of the variance that is predicted
     alone: Floats  # (n,) one in how many rows is as far from the column's other numbers
+    kind: Codes  # (n,) the category among whose rows the number is oddest, by its place in the sheet; -1 for none
     severity: Floats  # (n,) one in how many rows is as far off, alone, given the other columns, or among its kind
 
     @property
@@ -105,10 +106,12 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
         # A row without a number that matters here is predicted as if it had the usual one.
         without = gaps[:, others] @ np.abs(weights) > np.std((y - expected)[there])
         given = np.where(without, 1.0, _on_each_side(np.where(without, np.nan, measure.z - expected), measure.step))
-        kind = _within_kinds(measure, columns)
-        severity = np.fmax(np.fmax(alone, given), kind) / WAYS
+        within, kind = _within_kinds(measure, columns)
+        severity = np.fmax(np.fmax(alone, given), within) / WAYS
         alone = np.where(there, alone, 1.0)
-        found.append(Prediction(measure, expected, trust, alone, np.where(there, np.maximum(severity, 1.0), 1.0)))
+        kind = np.where(within > np.fmax(alone, given), kind, -1)
+        severity = np.where(there, np.maximum(severity, 1.0), 1.0)
+        found.append(Prediction(measure, expected, trust, alone, kind, severity))
     return found
 
 
@@ -124,18 +127,22 @@ def _on_each_side(off: Floats, step: float = 0.0) -> Floats:
     return severity
 
 
-def _within_kinds(measure: Measure, columns: Sequence[Column]) -> Floats:
-    """Return one in how many numbers is as far from those of the row's kind, by the category that says most.
+def _within_kinds(measure: Measure, columns: Sequence[Column]) -> tuple[Floats, Codes]:
+    """Return one in how many numbers is as far from those of the row's kind, by the category that says most; and that.
 
     A linear model has one spread for all rows: a house of 1893 with a heat pump is no surprise to it, although all
     others with one were built within fifteen years. Severity is shared among the categories that are tried.
     """
     there = ~np.isnan(measure.z)
     z = np.clip(np.where(there, measure.z, 0.0), -WIDEST, WIDEST)
-    telling = [column for column in columns if column.level_numbers is None and 1 < len(column.levels) <= FEW_LEVELS]
-    telling = [column for column in telling if _explained(z[there], column.codes[there]) >= TELLING]
-    most = np.ones(len(z))
-    for column in telling:
+    telling = [
+        (place, column)
+        for place, column in enumerate(columns)
+        if column.level_numbers is None and 1 < len(column.levels) <= FEW_LEVELS
+        if _explained(z[there], column.codes[there]) >= TELLING
+    ]
+    most, kind = np.ones(len(z)), np.full(len(z), -1)
+    for place, column in telling:
         off = np.full(len(z), np.nan)
         for level in range(len(column.levels)):
             rows = np.flatnonzero((column.codes == level) & there)
@@ -145,8 +152,9 @@ def _within_kinds(measure: Measure, columns: Sequence[Column]) -> Floats:
                 off[rows] = from_middle / spread
         severity = far_out(off) / len(telling)
         if (severity[there] > len(z)).mean() <= EXCEPTIONS:
+            kind = np.where(severity > most, place, kind)
             most = np.fmax(most, severity)
-    return most
+    return most, kind
 
 
 def _explained(z: Floats, codes: Codes) -> float:

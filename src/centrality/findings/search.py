@@ -14,13 +14,15 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
+from centrality.chain import Chain
 from centrality.findings.finding import Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
 from centrality.findings.verdict import verdict_of
+from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
+from centrality.representations import Images
 from centrality.representations.base import is_frame
-from centrality.selection.copies import of_images
 from centrality.selection.rank import as_frame, fit_default_model
 from centrality.tables.binary import IMAGE_SUFFIXES
 
@@ -78,7 +80,7 @@ def check(
             old, changes = _changes(against, learned, model, random_state)
         own = model is None
         if model is None:
-            model = fit_default_model(learned, random_state, given=_names(given) or None)
+            model = _fit(learned, given, random_state)
         sheet = Sheet(
             data,
             learned,
@@ -108,12 +110,12 @@ def _laid_out(rows: ModelRows | Path_) -> tuple[Any, Any, bool]:
         with tables.open_rows(rows) as source:
             kind, table = source.kind, source.table()
         if kind == "images":
-            return _pictures(table["path"].to_pylist())
+            return table, table["path"].to_pylist(), False
         return table, table, table.num_columns < VECTORS or not _is_numbered(table.column_names)
     if isinstance(rows, Sequence) and not is_frame(rows) and len(rows) and isinstance(rows[0], str | Path):
         names = [str(item) for item in rows]
         if all(name.lower().endswith(IMAGE_SUFFIXES) for name in names):
-            return _pictures(names)
+            return pa.table({"path": names}), names, False
         table = pa.table({"text": pa.array(names)})
         return table, table, True
     frame = as_frame(rows)
@@ -127,9 +129,11 @@ def _is_numbered(names: Sequence[str]) -> bool:
     return list(names) == [f"x{j}" for j in range(len(names))]
 
 
-def _pictures(paths: Sequence[str]) -> tuple[Any, Any, bool]:
-    """Return images as what they look like when small: that needs no encoder."""
-    return pa.table({"path": paths}), of_images(paths), False
+def _fit(items: Any, given: Sequence[str] | str | None, random_state: int | None) -> CentralityModel:
+    """Return a model fitted on the rows; images are compared by their edges and colours, which needs no download."""
+    if isinstance(items, list):
+        return Chain(Images(), FUSE(random_state=random_state)).fit(items)
+    return fit_default_model(items, random_state, given=_names(given) or None)
 
 
 def _changes(
@@ -143,7 +147,7 @@ def _changes(
         if not both:
             raise InputError(f"The two files have no column in common: {', '.join(items.column_names[:5])}.")
         items, new = items.select(both), new.select(both)
-    earlier = fit_default_model(items, random_state) if model is None else model
+    earlier = _fit(items, None, random_state) if model is None else model
     if hasattr(earlier, "representation_") and hasattr(earlier.representation_, "unreadable"):
         earlier.representation_.unreadable = 1.0
     return old, earlier.drift(new).changes()

@@ -33,12 +33,17 @@ def share_wrong(faults: Sequence[Finding], rows: int) -> str:
 
     if not faults:
         return "No row is likely wrong."
-    fewest = 0
-    for finding in faults:
-        fewest = max(fewest, finding.count - int(poisson.ppf(LEVEL, rows / finding.severity)))
-    most = len(np.unique(np.concatenate([finding.rows for finding in faults])))
+    fewest, expected = 0, 0.0
+    rows_of_faults = np.empty(0, dtype=np.intp)
+    for finding in sorted(faults, key=lambda finding: -finding.severity):
+        rows_of_faults = np.union1d(rows_of_faults, finding.rows)
+        expected += rows / finding.severity
+        fewest = max(fewest, len(rows_of_faults) - int(poisson.ppf(LEVEL, expected)))
+    most = len(rows_of_faults)
     if fewest <= 0:
         return f"What share of the rows is wrong cannot be told: up to {_per_cent(most / rows)} may be."
+    if fewest == most:
+        return f"{most:,} row{' is' if most == 1 else 's are'} likely wrong."
     return f"Of the rows, {_per_cent(fewest / rows)} to {_per_cent(most / rows)} are likely wrong."
 
 

@@ -69,8 +69,7 @@ def preference(
 
 def euclidean_rank_keys(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> (n, m)
     """Return ½|x|² - x·a. It ranks x by distance to a: the ½|a|² left out is the same for all x."""
-    found = x @ anchors.T
-    return np.asarray(np.float32(0.5) * np.einsum("ij,ij->i", x, x)[:, None] - found)
+    return np.asarray(np.float32(0.5) * np.einsum("ij,ij->i", x, x)[:, None] - x @ anchors.T)
 
 
 def manhattan_distances(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> (n, m)
@@ -133,18 +132,19 @@ class NamedMetric(Comparison):
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:
         """Return by how much each first candidate is nearer than its opponents; differences within rounding are 0."""
-        both = zip(candidates, anchors, strict=True)
-        margins = np.stack([self._margin(of_member, before, opponents) for of_member, before in both])
+        members = zip(candidates, anchors, strict=True)
+        margins = np.stack([self._margin(of_member, its_anchors, opponents) for of_member, its_anchors in members])
         margins[np.abs(margins) <= self.tie] = 0.0
         return margins
 
     def _margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:  # -> (opponents, b, m)
-        every, place = (anchors, None) if anchors.ndim == 1 else np.unique(anchors, return_inverse=True)
-        far = self._metric.distances(self.vectors[candidates], self.vectors[every])
-        first, second = np.split(far, 2)
-        margins = np.stack([np.roll(second, -shift, 0) - first for shift in range(opponents)])
-        # Pairs with anchors of their own have one opponent: of all margins, pick each pair's.
-        return margins if place is None else np.take_along_axis(margins[0], place.reshape(anchors.shape), axis=1)[None]
+        """Return the margins of one member, by anchors that all pairs share, (m,), or by each pair's own, (b, m)."""
+        if anchors.ndim == 2:  # pairs with anchors of their own have one opponent: of all margins, pick each pair's
+            distinct, place = np.unique(anchors, return_inverse=True)
+            margins = self._margin(candidates, distinct, 1)[0]
+            return np.take_along_axis(margins, place.reshape(anchors.shape), axis=1)[None]
+        first, second = np.split(self._metric.distances(self.vectors[candidates], self.vectors[anchors]), 2)
+        return np.stack([np.roll(second, -shift, 0) - first for shift in range(opponents)])
 
 
 MATRIX_VALUES_CHECKED_AT_ONCE = 1 << 22
@@ -178,14 +178,13 @@ class HostComparison(Comparison):
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.float64]:
         """Return by how much each first candidate is nearer than its opponents."""
-        found = []
-        for of_member, before in zip(self._numbers(candidates), self._numbers(anchors), strict=True):
-            first, second = (self.distances(half, before) for half in np.split(of_member, 2))
-            found.append([np.roll(second, -shift, 0) - first for shift in range(opponents)])
-        return np.asarray(found)
-
-    def _numbers(self, positions: Index) -> Index:
-        return np.asarray(self._data.row_numbers[positions])
+        margins = []
+        numbers = self._data.row_numbers
+        for of_member, its_anchors in zip(numbers[candidates], numbers[anchors], strict=True):
+            first_rows, second_rows = np.split(of_member, 2)
+            first, second = self.distances(first_rows, its_anchors), self.distances(second_rows, its_anchors)
+            margins.append([np.roll(second, -shift, 0) - first for shift in range(opponents)])
+        return np.asarray(margins)
 
 
 class MetricFunction(HostComparison):

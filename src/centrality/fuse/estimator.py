@@ -214,10 +214,8 @@ class FUSE(CentralityModel):
         config = self._config(X, dissimilarity, seed)  # every parameter is checked here
         folds = None
         if config.holds_out:
-            has_context = config.context_columns is not None
-            folds = split(
-                X.shape[0], config.layout.members, rng, alike=config.same_for_all, given=has_context, units=Units.of(X)
-            )
+            members, given = config.layout.members, config.context_columns is not None
+            folds = split(X.shape[0], members, rng, alike=config.same_for_all, given=given, units=Units.of(X))
 
         # 2. Given context columns, replace each behaviour by its deviation from what the context predicts.
         context, training_rows = None, X
@@ -257,15 +255,7 @@ class FUSE(CentralityModel):
 
         # 4. Train the ensemble: the global head on comparisons, the local head on removing noise.
         config = config.with_noise_scales(choose_noise_scales(config.noise_scale, data, rng))
-        network = initialize(
-            config.layout,
-            data,
-            config.noise_scales,
-            rng,
-            seed=seed + 1,
-            background=config.background,
-            clean=config.clean,
-        )
+        network = initialize(data, config, rng)
         network, history = self._train(network, data, comparison, config, rng)
 
         # 5. Bound what the networks add to the background by what they add to held-out rows.

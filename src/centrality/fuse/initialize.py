@@ -5,6 +5,7 @@ A new rule for noise scales is a function of the training data and an entry in R
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from centrality._internal.checks import InputError, optional, positive
 from centrality.engine import engine
 from centrality.fuse.background import background_of
 from centrality.fuse.data import TrainingData
-from centrality.network.network import Layout, Network, build
+from centrality.network.network import Network, build
+
+if TYPE_CHECKING:
+    from centrality.fuse.config import FitConfig
 
 SCALES_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # given a context, relative to which rows have a spread of one: measured
 SPACING_SAMPLE = 2000  # rows looked at to find their spacing
@@ -63,27 +67,19 @@ def choose_noise_scales(
     return RULES[noise_scale](data, rng) if isinstance(noise_scale, str) else noise_scale
 
 
-def initialize(
-    layout: Layout,
-    data: TrainingData,
-    noise_scales: tuple[float, ...],
-    rng: np.random.Generator,
-    *,
-    seed: int,
-    background: bool,
-    clean: bool,
-) -> Network:
-    """Return the networks before training; `seed` draws their weights, and `rng` is for fitting their backgrounds."""
-    start = np.random.default_rng(seed)
+def initialize(data: TrainingData, config: "FitConfig", rng: np.random.Generator) -> Network:
+    """Return the networks before training: random weights, and a background fitted to the rows that each learns."""
+    start = np.random.default_rng(config.seed + 1)
+    layout = config.layout
     if not layout.standard:
         optional("torch", "torch")
         from centrality.torch.networks import build_around_encoder  # brings torch
 
         return build_around_encoder(layout, start)
     network = build(layout, start)
-    if not background:
+    if not config.background:
         return network
     positions = [data.learned_by(member) for member in range(layout.members)]
     learned = {id(index): data.z[index] for index in positions}  # members of the same rows share a background
     rows = [learned[id(index)] for index in positions]
-    return replace(network, background=background_of(rows, noise_scales, rng, clean=clean))
+    return replace(network, background=background_of(rows, config.noise_scales, rng, clean=config.clean))

@@ -308,9 +308,9 @@ class FittedModel(FrozenArrays):
             outputs = require_finite_scores(self.scorer.of_rows(block, self.scaling))
             return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
-        by_member = list(np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0))
+        by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
         if self.kinds is not None:
-            by_member = [self.kinds(scores, dense(rows)) for scores in by_member]
+            by_member = np.stack([self.kinds(scores, dense(rows)) for scores in by_member])
         mixing = self.calibration.mixing
         mixtures = np.column_stack([mixing.mixed(scores, t) for scores in by_member])
         centralities = mixing.squeeze(mixtures + self.shift(rows)[:, None])

@@ -30,25 +30,26 @@ class Reservoir:
     def of(cls, X: CheckedRows, folds: NDArray[np.int8] | None, rng: np.random.Generator) -> "Reservoir":
         """Sample rows of X, taken as all rows that the model was trained on."""
         n, capacity = X.shape[0], _capacity(X)
-        kept = np.arange(n) if n <= capacity else _some(n, capacity, rng)
-        return cls(X[kept], None if folds is None else folds[kept], n)
+        sample = np.arange(n) if n <= capacity else _draw(n, capacity, rng)
+        return cls(X[sample], None if folds is None else folds[sample], n)
 
     def with_new(self, X: CheckedRows, folds: NDArray[np.int8] | None, rng: np.random.Generator) -> "Reservoir":
         """Return a sample of the old and the new rows together, in which every row seen is equally likely to be."""
         n = X.shape[0]
-        seen = self.seen + n
+        total = self.seen + n
         if self.rows is None:
-            return replace(Reservoir.of(X, folds, rng), seen=seen)
+            return replace(Reservoir.of(X, folds, rng), seen=total)
         remembered = self.rows.shape[0]
         size = min(_capacity(X), remembered + n)
         # A model loaded from a file has lost its sample: fewer old rows are left than the draw may ask for.
         new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
-        old, fresh = _some(remembered, size - new, rng), _some(n, new, rng)
+        old = _draw(remembered, size - new, rng)
+        fresh = _draw(n, new, rng)
         together = _together(self.rows[old], X[fresh])
         if folds is None:
-            return Reservoir(together, None, seen)
+            return Reservoir(together, None, total)
         of_old = np.full(len(old), LEARNED_BY_ALL, dtype=np.int8) if self.folds is None else self.folds[old]
-        return Reservoir(together, np.concatenate([of_old, folds[fresh]]), seen)
+        return Reservoir(together, np.concatenate([of_old, folds[fresh]]), total)
 
     def with_its_copies(self, X: CheckedRows, folds: NDArray[np.int8]) -> NDArray[np.int8]:
         """Return the folds of new rows, with those that copy remembered rows in the folds of these."""
@@ -73,9 +74,9 @@ class Reservoir:
         """
         if not isinstance(rows, np.ndarray) or not isinstance(self.rows, np.ndarray):
             return 0.0
-        some = rows[:: max(1, len(rows) // MOST_COMPARED)]
-        once = np.intersect1d(unique_rows(some), unique_rows(self.rows), assume_unique=True)
-        return min(1.0, len(once) / len(some) * self.seen / len(self.rows))
+        sample = rows[:: max(1, len(rows) // MOST_COMPARED)]
+        once = np.intersect1d(unique_rows(sample), unique_rows(self.rows), assume_unique=True)
+        return min(1.0, len(once) / len(sample) * self.seen / len(self.rows))
 
 
 def _together(old: CheckedRows, new: CheckedRows) -> CheckedRows:
@@ -105,6 +106,6 @@ def _new_among(size: int, *, new: int, old: int, rng: np.random.Generator) -> in
     return min(new, int(rng.binomial(size, new / (new + old))))
 
 
-def _some(n: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _draw(n: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return so many of n row numbers, chosen at random without repetition, in their order."""
     return np.sort(rng.choice(n, count, replace=False))

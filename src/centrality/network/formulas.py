@@ -5,7 +5,6 @@ node of a graph. `model` holds the constants by the names of `constants_of`: a m
 On a CPU the engine computes the same (`engine/scoring.h`), and a context model in numpy.
 """
 
-from dataclasses import fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,33 +36,32 @@ def constants_of(scaling: Scaling, calibration: Calibration, refinement: Refinem
     """Return the arrays of a fitted model that these formulas need beside the weights of its networks."""
     low, width = rescaling(calibration.potentials[:, None])  # (members, 1, k) each
     zero, one = rescaling(calibration.members[:, None])  # (members, 1, 2) what is 0 of a member's scores, and up to 1
-    parts = {each.name: getattr(scaling, each.name) for each in fields(scaling)}
-    found: Constants = {**parts, "low": low, "range": width, "zero": zero, "one": one}
-    found |= {"ends": calibration.ends, "halves": calibration.halves}
+    constants: Constants = {**scaling.parts(), "low": low, "range": width, "zero": zero, "one": one}
+    constants |= {"ends": calibration.ends, "halves": calibration.halves}
     if refinement is None:
-        return found | dict.fromkeys(("knots", "lengths", "slopes", "start"))
+        return constants | dict.fromkeys(("knots", "lengths", "slopes", "start"))
     start = np.asarray(refinement.values[:, 0].sum())  # the correction before the first knots
     knots, lengths = refinement.knots[:, :-1], np.diff(refinement.knots)
-    return found | {"knots": knots, "lengths": lengths, "slopes": refinement.slopes(), "start": start}
+    return constants | {"knots": knots, "lengths": lengths, "slopes": refinement.slopes(), "start": start}
 
 
 def constants_of_context(context: Context) -> Constants:
     """Return the arrays that `relative` needs beside the forests and levels."""
     width = OUTSIDE * (context.seen[1] - context.seen[0])
     names = ("given", "behaviour", "line", "line_of_spread", "narrowest", "reach")
-    found: Constants = {name: getattr(context, name) for name in names}
-    return found | {"lowest": context.seen[0] - width, "highest": context.seen[1] + width}
+    constants: Constants = {name: getattr(context, name) for name in names}
+    return constants | {"lowest": context.seen[0] - width, "highest": context.seen[1] + width}
 
 
 def constants_of_kinds(kinds: ContextCalibration) -> Constants:
-    """Return the arrays that `within_kinds` needs beside the forest and levels."""
+    """Return the arrays that `shift_by_context` needs beside the forest and the categories' effects."""
     climb = np.pad(FLATTEST * np.diff(kinds.knots).cumsum(1), ((0, 0), (1, 0)))
-    found: Constants = {"given": kinds.given, "knots": kinds.knots, "shares": kinds.shares}
-    return found | {"usual": log_odds(kinds.shares), "slopes": kinds.slopes(), "climb": climb}
+    constants: Constants = {"given": kinds.given, "knots": kinds.knots, "shares": kinds.shares}
+    return constants | {"odds_of_all": log_odds(kinds.shares), "slopes": kinds.slopes(), "climb": climb}
 
 
 def scaled(model: Model, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
-    """Return rows in the user's units as `Scaling.scaled` does; given a context, relative to their kinds."""
+    """Return rows in the user's units as `Scaling.scaled` does; given a context, relative to it."""
     z = (x - model.center) * model.weight
     if model.shrink is not None:
         size = z.abs()
@@ -77,7 +75,7 @@ def scaled(model: Model, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
 
 
 def relative(model: Model, z: Tensor) -> Tensor:  # (n, p) -> (n, p)
-    """Return scaled rows with behaviours relative to their kinds, as `Context.relative` does."""
+    """Return scaled rows with behaviours relative to their context, as `Context.relative` does."""
     c = z[:, model.given]
     near = c.maximum(model.lowest).minimum(model.highest)
     middle = model.line[0] + near @ model.line[1:] + model.usual(c)
@@ -103,12 +101,13 @@ def background(member: Model, z: Tensor) -> list[Tensor]:  # (n, p) -> a (n,) fo
     along = z @ member.axes.reshape((count * directions, width)).T - shift
     squares = (along * along).reshape((-1, count, directions))
     lengths = (z * z).sum(1, keepdim=True) - 2 * z @ member.mean.T + (member.mean * member.mean).sum(1)  # (n, C)
-    beside, found = (lengths - squares.sum(2)).clamp(min=0), []
+    beside = (lengths - squares.sum(2)).clamp(min=0)
+    logarithms = []
     for precision, rest, level in zip(member.precision, member.rest, member.level, strict=True):
         square = (squares * precision).sum(2) + beside * rest
         depth = 0.5 * (member.degrees + width) * (square / member.degrees).log1p() if member.degrees else 0.5 * square
-        found.append((level - depth).logsumexp(1))
-    return found
+        logarithms.append((level - depth).logsumexp(1))
+    return logarithms
 
 
 def bounded(bounds: Tensor, added: Tensor) -> Tensor:  # (..., k, 2), (..., k) -> (..., k)
@@ -140,34 +139,34 @@ def shift_by_marks(model: Model, z: Tensor) -> Tensor:  # (n, p) -> (n,)
     return model.start + (passed * model.slopes).sum((1, 2))
 
 
-def within_kinds(model: Model, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
-    """Return units of relative rows, shifted so that they are comparable between kinds: see `ContextCalibration`."""
+def shift_by_context(model: Model, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
+    """Return head scores of relative rows, shifted so that they compare between contexts: see `ContextCalibration`."""
     c = z[:, model.given] / CONTEXT_SCALE
-    said = model.forest(c)
-    for level in model.levels:
-        said = said + level(c)
+    excess = model.forest(c)
+    for effects in model.levels:
+        excess = excess + effects(c)
     knots, gaps = model.knots, model.knots[:, 1:] - model.knots[:, :-1]
-    targets = _targets(model, said.reshape((-1, *knots.shape)))  # (n, 2, k)
+    targets = _targets(model, excess.reshape((-1, *knots.shape)))  # (n, 2, k)
     passed = (units[:, :, None] - knots[:, :-1]).clamp(min=0).minimum(gaps)
     beyond = (units - knots[:, 0]).clamp(max=0) + (units - knots[:, -1]).clamp(min=0)
     return targets[:, :, 0] + (passed * (targets[:, :, 1:] - targets[:, :, :-1]) / gaps).sum(2) + beyond
 
 
-def _targets(model: Model, more: Tensor) -> Tensor:  # (n, 2, k) -> (n, 2, k)
-    """Return where the knots are shifted to, as `Kinds.targets` does."""
-    usual, slopes, share = model.usual, model.slopes, (model.shares + more).clamp(LEAST, 1 - LEAST)
+def _targets(model: Model, excess: Tensor) -> Tensor:  # (n, 2, k) -> (n, 2, k)
+    """Return where the knots are shifted to, as `ContextCalibration.targets` does."""
+    of_all, slopes, share = model.odds_of_all, model.slopes, (model.shares + excess).clamp(LEAST, 1 - LEAST)
     odds = (share / (1 - share)).log()
-    gaps = (usual[:, 1:] - usual[:, :-1])[:, None]
-    passed = (odds[:, :, :, None] - usual[:, None, :-1]).clamp(min=0).minimum(gaps)
-    beyond = (odds - usual[:, :1]).clamp(max=0) * slopes[:, :1]
-    beyond = beyond + (odds - usual[:, -1:]).clamp(min=0) * slopes[:, -1:]
+    gaps = (of_all[:, 1:] - of_all[:, :-1])[:, None]
+    passed = (odds[:, :, :, None] - of_all[:, None, :-1]).clamp(min=0).minimum(gaps)
+    beyond = (odds - of_all[:, :1]).clamp(max=0) * slopes[:, :1]
+    beyond = beyond + (odds - of_all[:, -1:]).clamp(min=0) * slopes[:, -1:]
     at = model.knots[:, :1] + (passed * slopes[:, None]).sum(3) + beyond
     at = at.maximum(model.knots - LARGEST_SHIFT).minimum(model.knots + LARGEST_SHIFT)
     return model.rising(at - model.climb) + model.climb
 
 
 def mixed(mixing: Mixing, of_global: Tensor, of_local: Tensor, t: Tensor) -> Tensor:
-    """Mix units at t; with a veto, the local one is at most ALLOWANCE / (1 - t) above the global one."""
+    """Mix head scores at t; with a veto, the local one is at most ALLOWANCE / (1 - t) above the global one."""
     share: Tensor = mixing.share(t)
     if mixing.veto:  # ALLOWANCE / 0 is infinite at t = 1: no veto
         of_local = of_local.minimum(of_global + ALLOWANCE / (1 - t))

@@ -129,10 +129,15 @@ def restore(layout: Layout, arrays: Weights) -> Network:
     if background:
         members, levels = layout.members, layout.potentials + 1
         count, axes = (*np.shape(background.get("axes", ()))[1:3], 0, 0)[:2]
-        each = (members, levels, count)
-        shapes = {"mean": (members, count, layout.width), "axes": (members, count, axes, layout.width)}
-        shapes |= {"precision": (*each, axes), "rest": each, "level": each, "degrees": (members,)}
-        shapes["bounds"] = (members, layout.potentials, 2)
+        shapes = {
+            "mean": (members, count, layout.width),
+            "axes": (members, count, axes, layout.width),
+            "precision": (members, levels, count, axes),
+            "rest": (members, levels, count),
+            "level": (members, levels, count),
+            "degrees": (members,),
+            "bounds": (members, layout.potentials, 2),
+        }
         _require(background, shapes)
         if not count or not axes:
             raise InputError("the weights do not fit the network: its background has no components.")

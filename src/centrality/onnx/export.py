@@ -45,9 +45,9 @@ class Graph:
     def __call__(self, operator: str, *inputs: Value, **attributes: int) -> "Symbol":
         """Add an operator; inputs are symbols, or numbers and arrays, which become constants."""
         names = [i.name if isinstance(i, Symbol) else self._constant(i) for i in inputs]
-        made = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(operator, names, [made], **attributes))
-        return Symbol(self, made)
+        output = f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operator, names, [output], **attributes))
+        return Symbol(self, output)
 
     def _constant(self, value: "Constant") -> str:
         """Add a constant; return its name."""
@@ -173,7 +173,7 @@ def model_of(fitted: "FittedModel", t: float, rows: str = "float64") -> Any:
     pair = formulas.calibrated(constants, *formulas.raw(constants, *_outputs(graph, fitted.network, z)))
     units = graph("Concat", *(unit[:, None] for unit in pair), axis=1)
     if fitted.kinds is not None:
-        units = formulas.within_kinds(_constants_of_kinds(fitted.kinds), units, fine)
+        units = formulas.shift_by_context(_constants_of_kinds(fitted.kinds), units, fine)
     if fitted.refinement is not None:
         units = units + formulas.shift_by_marks(constants, z.double())[:, None]
     mixed = formulas.mixed(mixing, units[:, :1], units[:, 1:], Symbol(graph, "t"))
@@ -291,10 +291,10 @@ def _head(network: Network, member: int, head: str, trunk: int, features: Symbol
 
 
 def _effects(levels: CategoryEffects, c: Symbol) -> Symbol:  # (n, q) -> (n, d)
-    """Write `CategoryEffects`: the effects of the rows' levels, 0 for a level not seen in fitting."""
-    off = (c[:, levels.columns][:, None] - levels.keys).abs().amax(2)  # (n, levels)
-    found = c.graph("Gather", levels.effects, c.graph("ArgMin", off, axis=1, keepdims=0), axis=0)
-    return found.where(c.graph("ReduceMin", off, [1], keepdims=1) <= SAME_LEVEL, 0.0)
+    """Write `CategoryEffects`: the effects of the rows' categories, 0 for one that did not occur in fitting."""
+    off = (c[:, levels.columns][:, None] - levels.keys).abs().amax(2)  # (n, categories)
+    effects = c.graph("Gather", levels.effects, c.graph("ArgMin", off, axis=1, keepdims=0), axis=0)
+    return effects.where(c.graph("ReduceMin", off, [1], keepdims=1) <= SAME_LEVEL, 0.0)
 
 
 def _forest(forest: Forest, c: Symbol) -> Symbol:  # (n, q) -> (n, d)

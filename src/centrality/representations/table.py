@@ -49,6 +49,7 @@ CODE_LENGTH = 5  # digits from which numbers that are all equally long may be co
 MOST_GAPS, TIMES_MORE = 0.5, 3.0  # a share of gaps above this, and so many times that of fitting, is said
 CHANCE = 3.0  # deviations by which fewer numbers than expected come again, in an identifier
 YEARS = 1700, 2200
+LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
 ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
 HARDLY_REPEATED = 0.9  # the share of an identifier's cells that differ from all others
 LOOKED_AT = 10_000  # rows whose order is compared
@@ -255,7 +256,7 @@ class Table(Representation):
         check_is_fitted(self)
         table = as_arrow(X)
         if table.num_rows == 0:
-            raise TableError("Rows were wanted, the table has none.")
+            raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         vectors, counts = self._joined(encoded, self._most_gaps)
@@ -263,17 +264,20 @@ class Table(Representation):
             share, of_fitting = float(cells.gaps.mean()), self._encoders[name].gap_share()
             if 0 < of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
                 counts[name] = counts.get(name, {}) | {MORE_GAPS: int(cells.gaps.sum())}
-        for name in self.watched():
-            encoder = self._encoders[name]
-            if name in table.column_names and isinstance(encoder, LeftOut):
-                changes = {fault: int(where.sum()) for fault, where in encoder.changes(table[name]).items()}
+        for name, constant in self._watched().items():
+            if name in table.schema.names:
+                changes = {fault: int(where.sum()) for fault, where in constant.changes(table[name]).items()}
                 counts |= {name: changes} if any(changes.values()) else {}
         return vectors, CellIssues(table.num_rows, counts)
 
     def watched(self) -> list[str]:
-        return [
-            name for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut) and encoder.is_watched()
-        ]
+        return list(self._watched())
+
+    def _watched(self) -> dict[str, LeftOut]:
+        """Return what is known of the columns that were constant or empty in fitting."""
+        check_is_fitted(self)
+        left_out = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut)}
+        return {name: encoder for name, encoder in left_out.items() if encoder.is_watched()}
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
         table = as_arrow(X)
@@ -356,22 +360,14 @@ class Table(Representation):
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
     def constants(self) -> dict[str, str]:
-        check_is_fitted(self)
-        left_out = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, LeftOut)}
-        return {
-            name: encoder.why.removeprefix("every value is ")
-            for name, encoder in left_out.items()
-            if encoder.is_watched()
-        }
+        return {name: encoder.why.removeprefix("every value is ") for name, encoder in self._watched().items()}
 
     def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
         table = as_arrow(X)
-        left_out = {name: self._encoders[name] for name in self.constants() if name in table.column_names}
-        return {
-            name: np.logical_or.reduce(list(encoder.changes(table[name]).values()))
-            for name, encoder in left_out.items()
-            if isinstance(encoder, LeftOut)
+        changes = {
+            name: each.changes(table[name]) for name, each in self._watched().items() if name in table.schema.names
         }
+        return {name: np.logical_or.reduce(list(faults.values())) for name, faults in changes.items()}
 
     def doubts(self) -> dict[str, str]:
         check_is_fitted(self)
@@ -443,7 +439,11 @@ class Table(Representation):
         if is_number(kind) or pa.types.is_decimal(kind) or pa.types.is_time(kind):
             return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            return Dates.fit(name, values, None)
+            dates = Dates.fit(name, values, None)
+            if isinstance(dates, Dates) and dates.means[0] > LATEST_YEAR:
+                year = f"its dates are about the year {dates.means[0]:.0f}"
+                self._doubts[name] = f"{year}: were milliseconds stored as seconds?"
+            return dates
         if is_text(kind):
             texts = values.cast(pa.string())
             few = pc.count_distinct(texts).as_py() <= self.cardinality

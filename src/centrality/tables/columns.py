@@ -303,6 +303,7 @@ class Source:
     kind: str  # the ending of such files
     schema: pa.Schema
     rows: int | None = None
+    rows_above: int | None = None  # lines above the first row, or rows of its sheet; None: people see no numbers there
     live = False  # rows come while somebody makes them: each is to be handed on as soon as it is there
     in_part = False  # these are only some of a file's rows
     files: "Sequence[Footer]" = ()  # empty where rows are not counted file by file

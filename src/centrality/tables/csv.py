@@ -84,7 +84,7 @@ def open_excel(path: Path) -> TextSource:
     content = text.getvalue().encode()
     dialect = CsvDialect(str(path), kind=".xlsx")
     source = TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
-    dialect.rows_above = table.top + header + 1
+    source.rows_above = table.top + header + 1
     return source
 
 
@@ -190,6 +190,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
 SEPARATOR_SAID = re.compile(rb"sep=([,;\t|])\r?\n")  # the first line that Excel writes and reads
 GROUPED_BY_POINTS = r"^-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})$"
+WHOLE = r"^-?[0-9]+$"
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
@@ -235,7 +236,7 @@ class CsvDialect(Dialect):
                 stacklevel=2,
             )
         self.kind, self.mark, self.separator = kind, mark, mark.encode()
-        self._padded: set[str] = set()  # columns known to have whole numbers with leading zeros, or codes
+        self._codes: set[str] = set()  # columns that are read as text, although Arrow takes them for numbers
 
     def without_header(self, block: bytes) -> bytes:
         said = SEPARATOR_SAID.match(block)
@@ -297,68 +298,42 @@ class CsvDialect(Dialect):
 
     def _infer(self, block: bytes) -> pa.Table:
         if self.rows == 0 and count_leading_zeros(block, self.mark):
-            self._note_padded_at_head(block)
-        table = self._parsed(block, self._text(self._padded))
-        if any(pa.types.is_integer(field.type) for field in table.schema):
-            table = self._with_padded_as_text(table, block)
-        if any(pa.types.is_floating(field.type) for field in table.schema):
-            table = self._with_codes_as_text(table, block)
+            # They show in the first rows already, nearly always: then the block is not parsed twice because of them.
+            head = block[: block.find(b"\n", HEAD) + 1] or block
+            if b'"' not in head:  # otherwise it may end inside a record
+                self._with_codes_as_text(self._parsed(head, {}), head)
+        table = self._with_codes_as_text(self._parsed(block, self._text(self._codes)), block)
         for place, field in enumerate(table.schema):
             if pa.types.is_null(field.type):
                 table = table.set_column(place, field.name, pa.nulls(table.num_rows, pa.string()))
         return table
 
-    def _note_padded_at_head(self, block: bytes) -> None:
-        """Find columns with leading zeros in the first rows, so that the block is not parsed twice because of them."""
-        head = block[: block.find(b"\n", HEAD) + 1] or block
-        if b'"' not in head:  # otherwise it may end inside a record: the whole block is checked then
-            self._note_padded(head, self._parsed(head, {}))
-
-    def _with_padded_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
-        """Return the table with columns of leading zeros as text; parse those again that were read as numbers."""
-        zeros = count_leading_zeros(block, self.mark)
-        if zeros and zeros != _count_padded(table):
-            padded = self._note_padded(block, table)
-            texts = self._parsed(block, self._text(padded), only=padded) if padded else table
-            for name in padded:
-                table = table.set_column(table.schema.get_field_index(name), name, texts[name])
-        return table
-
     def _with_codes_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
-        """Return the table with columns as text that Arrow takes for fractions, and remember these.
+        """Return the table with columns as text that Arrow takes for numbers but should not; remember these.
 
-        That is of codes such as 12E5, and of whole numbers with points between thousands: 950 beside 1.234.
+        They are whole numbers with leading zeros or hexadecimal ones, codes such as 12E5, and whole numbers with points
+        between thousands: 950 beside 1.234.
         """
         from pyarrow import compute
 
+        def share(name: str, pattern: str) -> float:
+            return compute.mean(compute.match_substring_regex(texts[name], pattern)).as_py() or 0.0
+
+        zeros = count_leading_zeros(block, self.mark)
+        padded = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+        padded = padded if zeros and zeros != _count_padded(table) else []
         floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
         coded = floats if count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")) else []
         grouped = [name for name in floats if _may_be_grouped(table[name].drop_null().to_numpy())]
-        if not (suspects := list(dict.fromkeys([*coded, *grouped]))):
-            return table
-        texts = self._parsed(block, self._text(suspects), only=suspects)
+        suspects = list(dict.fromkeys([*padded, *coded, *grouped]))
+        texts = self._parsed(block, self._text(suspects), only=suspects) if suspects else table
         for name in suspects:
-            like_codes = compute.mean(compute.match_substring_regex(texts[name], DIGITS_E_DIGITS)).as_py() or 0
-            fits = compute.all(compute.match_substring_regex(texts[name], GROUPED_BY_POINTS)).as_py()
-            short = compute.mean(compute.match_substring_regex(texts[name], "^-?[0-9]+$")).as_py() or 0
-            if like_codes > 1 / 2 or (name in grouped and fits and short > UNMARKED):
-                self._padded.add(name)
+            is_grouped = name in grouped and share(name, GROUPED_BY_POINTS) == 1 and share(name, WHOLE) > UNMARKED
+            is_padded = name in padded and share(name, LEADING_ZERO) > 0
+            if is_padded or is_grouped or (name in coded and share(name, DIGITS_E_DIGITS) > 1 / 2):
+                self._codes.add(name)
                 table = table.set_column(table.schema.get_field_index(name), name, texts[name])
         return table
-
-    def _note_padded(self, block: bytes, table: pa.Table) -> list[str]:
-        """Find the columns of whole numbers that have leading zeros in this block; remember and return the new ones."""
-        from pyarrow import compute
-
-        whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
-        if not whole:
-            return []
-        texts = self._parsed(block, self._text(whole), only=whole)
-        padded = [
-            name for name in whole if compute.any(compute.match_substring_regex(texts[name], LEADING_ZERO)).as_py()
-        ]
-        self._padded.update(padded)
-        return padded
 
     def _parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
         return self._parsed(block, {field.name: field.type for field in schema}, only=schema.names)

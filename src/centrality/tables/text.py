@@ -66,7 +66,7 @@ class Dialect:
         self.name = name
         self.names: list[str] = []  # in the header; empty if there is none
         self.rows = 0  # parsed so far, for the row number in a message
-        self.rows_above = 0  # lines of the file, or rows of the sheet, above the first row
+        self.rows_above: int | None = None  # lines of the file, or rows of the sheet, above the first row
 
     def without_header(self, block: bytes) -> bytes:
         """Return a file's first block without its header, and remember the header."""
@@ -189,6 +189,7 @@ class TextSource(Source):
             if not (self.keeps_faulty or self.live) or not (schema := self._schema_of_records()):
                 raise
             self.schema, self._first_table, self.dialect.rows = schema, None, 0
+        self.rows_above = None if self.live else self.dialect.rows_above
         if size is not None and self._to_utf8.encoding is None:
             rows = len(self._split(self._first)) if self._first_table is None else self._first_table.num_rows
             self.rows = rows if size <= len(block) else int(rows * size / len(block))

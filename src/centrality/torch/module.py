@@ -64,7 +64,7 @@ class TorchForest(Buffers):
 
 
 class TorchLevels(Buffers):
-    """Return the effects of the rows' levels, 0 for a level not seen in fitting."""
+    """Return the effects of the rows' categories, 0 for a category that did not occur in fitting."""
 
     columns: Tensor
     keys: Tensor
@@ -95,7 +95,7 @@ class TorchContext(Buffers):
 
 
 class TorchKinds(Buffers):
-    """Shift units so that they are comparable between kinds of rows."""
+    """Shift head scores so that they compare between contexts."""
 
     def __init__(self, kinds: ContextCalibration, finest: torch.dtype) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class TorchKinds(Buffers):
         return x.cummax(2).values
 
     def forward(self, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
-        shifted: Tensor = formulas.within_kinds(self, units, z)
+        shifted: Tensor = formulas.shift_by_context(self, units, z)
         return shifted
 
 

@@ -98,7 +98,7 @@ class Background(nn.Module):
 
     def __init__(self, parts: Weights, device: str) -> None:
         super().__init__()
-        self.degrees = [float(each) for each in parts["degrees"]]
+        self.degrees = [float(degrees) for degrees in parts["degrees"]]
         for name, part in parts.items():
             if name != "degrees":  # in float64: squares that cancel follow
                 self.register_buffer(name, torch.from_numpy(part.copy()).to(finest(device)))
@@ -106,11 +106,11 @@ class Background(nn.Module):
     def forward(self, z: Tensor) -> Tensor:  # (n, p), or (members, n, p) -> (members, n, levels)
         rows = z.expand(len(self.degrees), *z.shape) if z.dim() == 2 else z
         parts = dict(self.named_buffers())
-        found = []
+        of_members = []
         for member, degrees in enumerate(self.degrees):  # one after another: all at once would fill memory
-            own = SimpleNamespace(degrees=degrees, **{name: part[member] for name, part in parts.items()})
-            found.append(torch.stack(formulas.background(own, rows[member].to(own.mean.dtype)), 1))
-        return torch.stack(found)
+            constants = SimpleNamespace(degrees=degrees, **{name: part[member] for name, part in parts.items()})
+            of_members.append(torch.stack(formulas.background(constants, rows[member].to(constants.mean.dtype)), 1))
+        return torch.stack(of_members)
 
 
 class Networks(nn.Module):
@@ -162,8 +162,8 @@ class Networks(nn.Module):
     def _features(self, trunk: nn.Module, z: Tensor) -> Tensor:  # -> (members, n, q)
         """Return the trunk's features, computed in its own precision, in the precision of the heads."""
         rows = z.expand(self.members, *z.shape) if z.dim() == 2 else z
-        own = next((parameter.dtype for parameter in trunk.parameters()), torch.float32)
-        features: Tensor = trunk(rows.to(own))
+        precision = next((parameter.dtype for parameter in trunk.parameters()), torch.float32)
+        features: Tensor = trunk(rows.to(precision))
         return features.to(self.global_head.weight.dtype)
 
 

@@ -28,6 +28,7 @@ from centrality.apps.commands import (
     score,
     serve,
     version,
+    watch,
 )
 
 ALL: dict[str, ModuleType] = {
@@ -42,6 +43,7 @@ ALL: dict[str, ModuleType] = {
     "refine": refine,
     "labels": labels,
     "drift": drift,
+    "watch": watch,
     "depth": depth,
     "plot": plot,
     "explore": explore,

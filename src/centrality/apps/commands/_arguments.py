@@ -98,7 +98,8 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of
 
-    for option in ("save", "represent", "window", "given", "learned"):  # of a command that could have fitted one
+    could_have_fitted = "save" in arguments
+    for option in ("save", "represent", "window", "given", "learned") if could_have_fitted else ():
         if getattr(arguments, option, None) is not None:
             name = "columns" if option == "learned" else option
             raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")

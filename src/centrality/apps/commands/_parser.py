@@ -52,6 +52,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "centrality drift houses.safetensors new.csv --window 500 --plot drift.png",
         "centrality drift last_year.csv this_year.csv",
     ),
+    "watch": (
+        "centrality watch houses.safetensors new.csv --state houses.watch",
+        "centrality watch houses.safetensors new.csv --every 100000",
+    ),
     "depth": ("centrality depth halfspace wine -o depths.csv --columns alcohol,hue", "centrality depth --list"),
     "plot": ("centrality plot map houses.safetensors houses.csv -o map.png",),
     "explore": (

@@ -134,7 +134,6 @@ def _series_hint(data: str) -> str:
     return f"\nIt looks like a series, one row {found[1]}: --time {found[0]} finds stretches that are odd."
 
 
-SHEETS = (".csv", ".tsv", ".xlsx")  # which people see with their rows numbered
 WIDTH = 60  # characters of a row that are shown
 SHOWN_COLUMNS = 4
 SMALL = 0.05  # a column that lowers the centrality by less does not make a row odd by itself
@@ -163,25 +162,9 @@ def footer_lines(result: Mapping[str, Any], found: int, shown: int, name: str) -
     return [*lines, f"{name}: {result['file']}"] if "file" in result else lines
 
 
-def rows_above(data: str) -> int | None:
-    """Return how many lines or rows of a sheet stand above the first row; None if the rows come otherwise."""
-    import warnings
-
-    from centrality.tables import kind_of, open_rows
-    from centrality.tables.formats import is_text_file
-    from centrality.tables.text import TextSource
-
-    if data == "-" or not (is_text_file(data) or data.endswith(".xlsx")) or kind_of(data) not in SHEETS:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # whoever has read the rows has been told
-        with open_rows(data) as source:
-            return source.dialect.rows_above if isinstance(source, TextSource) else None
-
-
 def counting_line(result: Mapping[str, Any], rows: Sequence[int]) -> list[str]:
     """Say how the rows of a result are counted, by an example: from 0, while people's spreadsheets count lines."""
-    if "rows_above" not in result or not rows:
+    if result.get("rows_above") is None or not rows:
         return []
     row = rows[0]
     return [f"Rows count from 0: row {row:,} is row {row + result['rows_above'] + 1:,} in a spreadsheet."]

@@ -9,7 +9,6 @@ from centrality.apps.commands._reading import (
     counting_line,
     footer_lines,
     require_rows_output,
-    rows_above,
     rows_output,
 )
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
@@ -61,6 +60,7 @@ def run(arguments: argparse.Namespace) -> Result:
     )
     result: Result = {
         "rows": found.rows,
+        "rows_above": None if kind else source.rows_above,
         "summary": found.summary(),
         "shown": arguments.top,
         "groups": [{"kind": group.kind, "rows": list(group.rows), "differs": group.differs} for group in found],
@@ -69,8 +69,6 @@ def run(arguments: argparse.Namespace) -> Result:
         for group, plain in zip(found, result["groups"], strict=True):
             plain["names"] = list(group.names)
         result["skipped"] = found.skipped
-    if not kind and (above := rows_above(arguments.data)) is not None:
-        result["rows_above"] = above
     if arguments.output is not None:
         tables.write(_in_groups(table, found), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)

@@ -12,7 +12,6 @@ from centrality.apps.commands._reading import (
     footer_lines,
     in_words,
     require_rows_output,
-    rows_above,
     rows_output,
 )
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
@@ -66,6 +65,7 @@ def run(arguments: argparse.Namespace) -> Result:
     outliers, smallest = _outliers(fitted.mixing, fitted.mixing.mixed(units, t), threshold, inliers)
     result: Result = {
         "rows": len(units),
+        "rows_above": source.rows_above,
         "outliers": len(outliers),
         "t": t,
         "rule": f"{rule.name}={rule.value:g}",
@@ -79,8 +79,6 @@ def run(arguments: argparse.Namespace) -> Result:
         result["unreadable"] = unreadable.cells
     if arguments.data != "-" and (outliers or arguments.output):  # stdin cannot be read again
         _explain_and_write(arguments, result, adapter, new)
-    if (above := rows_above(arguments.data)) is not None:
-        result["rows_above"] = above
     return result
 
 
@@ -176,8 +174,8 @@ def show(result: Result) -> str:
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(
-            f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. --false-positives N calls "
-            "the oddest rows in any case."
+            f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. With more false alarms "
+            "allowed (--false-positives N), more rows are called."
         )
     lines += counting_line(result, [found["row"] for found in few])
     return "\n".join([*lines, *footer_lines(result, result["outliers"], len(few), "Outliers")])

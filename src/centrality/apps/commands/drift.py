@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": report.whole.rows,
         "p_value": report.whole.p_value,
         "effect": report.whole.effect,
-        "changes": [str(change) for change in report.whole.changes()],
+        "changes": list(dict.fromkeys(map(str, report.whole.changes()))),
         "windows": [
             {"first": w.first, "last": w.last, "effect": w.drift.effect, "p_value": w.p_value, "changed": w.changed}
             for w in report.windows

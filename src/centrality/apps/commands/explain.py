@@ -59,8 +59,13 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.rows is not None:
         adapter.unreadable.warn()
     points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
-    with adapter.reader.suppress_issues():
-        changes = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
+    fitted = model.fitted_
+    if fitted.offsets is None and t != fitted.offset_at_t:
+        unknown = f"unknown: marks have set what is odd at t = {fitted.offset_at_t:g} only"
+        changes = [unknown] * len(rows)
+    else:
+        with adapter.reader.suppress_issues():
+            changes = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,
         "rows": [

@@ -21,7 +21,6 @@ from centrality.apps.commands._reading import (
     footer_lines,
     in_words,
     require_rows_output,
-    rows_above,
     rows_output,
 )
 from centrality.apps.commands._terminal import Result, paint, shows_progress
@@ -63,6 +62,7 @@ def run(arguments: argparse.Namespace) -> Result:
     ranked = ranking.rank(model, arguments.data, t, arguments.top, by=arguments.by, progress=shows_progress(arguments))
     result: Result = {
         "rows": ranked.rows,
+        "rows_above": ranked.rows_above,
         "t": t,
         "shows": columns_to_print(model),
         "central": ranked.best,
@@ -82,8 +82,6 @@ def run(arguments: argparse.Namespace) -> Result:
         in_order = rank(tables.read(arguments.data), model=model, by=arguments.by, t=t)
         tables.write(in_order, arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
-    if (above := rows_above(arguments.data)) is not None:
-        result["rows_above"] = above
     return result
 
 

@@ -77,15 +77,8 @@ def _nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], 
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
 FEWEST = 15  # rows: of fewer there are no neighbourhoods to keep
 IN_COMPONENTS = 50  # of sparse vectors
-DAMAGED = (
-    OSError,
-    ValueError,
-    KeyError,
-    EOFError,
-    TypeError,
-    AttributeError,
-    zipfile.BadZipFile,
-)  # of a file that is no map
+# What reading a file raises that is no map.
+DAMAGED = (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile)
 
 Vectors = NDArray[np.float32 | np.float64]
 Points = NDArray[np.float64]  # (n, 2)
@@ -127,20 +120,16 @@ class UmapJob:
             with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as self._process:
                 if self._ended:
                     self._process.kill()
-                self._listen(self._process)
+                assert self._process.stderr is not None
+                while said := self._process.stderr.read1(4096):  # type: ignore[attr-defined]
+                    if percents := re.findall(rb"(\d+)%", said):  # of UMAP's own progress bar
+                        self.share = int(percents[-1]) / 100
             if not made.exists():
                 self.trouble = "" if self._ended else "UMAP did not finish: the map stays as it is."
                 return
             points = np.load(made)
         keep(self._kept, self._vectors, self._seed, points)
         self.points, self.share = points, 1.0
-
-    def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        """Read the progress from UMAP's own progress bar."""
-        assert process.stderr is not None
-        while said := process.stderr.read1(4096):  # type: ignore[attr-defined]
-            if found := re.findall(rb"(\d+)%", said):
-                self.share = int(found[-1]) / 100
 
 
 @dataclass(frozen=True)
@@ -165,7 +154,10 @@ def laid_out(
 ) -> Layout:
     """Return the layout of the rows: the user's map, two columns, or a method; `defer_umap` does not wait for UMAP."""
     if isinstance(on, np.ndarray):
-        return Layout(_own_map(on, len(vectors)), ("1", "2"))
+        if on.shape != (len(vectors), 2) or not np.issubdtype(on.dtype, np.number) or not np.isfinite(on).all():
+            wanted = f"two finite numbers for each of the {len(vectors):,} rows"
+            raise InputError(f"A map of your own must have {wanted}, got {on.shape}.")
+        return Layout(on.astype(np.float64), ("1", "2"))
     names = on.split(",") if isinstance(on, str) and "," in on else on
     if not isinstance(names, str):
         return _on_columns(table, names, len(vectors))
@@ -192,15 +184,6 @@ def vectors_to_map(model: CentralityModel, vectors: CheckedRows) -> Vectors:
 
     components = min(IN_COMPONENTS, vectors.shape[1] - 1)
     return np.asarray(TruncatedSVD(components, random_state=0).fit_transform(vectors))
-
-
-def _own_map(given: NDArray[Any], n: int) -> Points:
-    """Return the user's map; raise if it is not one position per row."""
-    if given.shape != (n, 2) or not np.issubdtype(given.dtype, np.number) or not np.isfinite(given).all():
-        raise InputError(
-            f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}."
-        )
-    return given.astype(np.float64)
 
 
 def _on_columns(table: pa.Table, names: Sequence[str], n: int) -> Layout:

@@ -142,21 +142,27 @@ def _strongest_named(view: View, found: Explained) -> list[list[Reason]]:
 
 
 MOST_CHANGED = 4  # cells of a row that are held otherwise: of more, no reader wants to hear
+ODD_SHARE = 0.25  # of all rows; what is more typical than these is called typical
 
 
 def typical_with(view: View, row: int, t: object) -> TypicalWith:
-    """Return the fewest guilty cells that, as in the nearest typical row, put a row into the more typical half."""
+    """Return the fewest guilty cells that, as in the nearest typical row, take a row out of the odd quarter.
+
+    Texts stay as they are: to hold another row's text is no correction.
+    """
     if view.live is None or view.reasons is None or view.neighbours is None:
         raise InputError("Of these rows nobody can say which cells would make them typical.")
     at = one_t(t)
     taken = view.reasons(np.array([row])).at(view.mixing, at)[0]  # (features,)
     guilty = [view.features[k] for k in np.argsort(taken, kind="stable") if taken[k] < 0]
-    columns = [name for name in guilty if name in view.live.columns][:MOST_CHANGED]
+    changeable = set(view.live.columns) - set(view.live.texts)
+    columns = [name for name in guilty if name in changeable][:MOST_CHANGED]
     like = int(view.neighbours(np.array([row]))[0, 0])
     scores = view.centrality(at)
-    if columns and scores[row] < (middle := np.median(scores)):
+    typical = np.quantile(scores, ODD_SHARE)
+    if columns and scores[row] < typical:
         units = view.live.borrowed(row, like, columns)
-        reached = np.flatnonzero(view.mixing.squeeze(view.mixing.mixed(units, at)) >= middle)
+        reached = np.flatnonzero(view.mixing.squeeze(view.mixing.mixed(units, at)) >= typical)
         if len(reached):
             return {"columns": columns[: reached[0] + 1], "like": like, "units": pair(units[reached[0]])}
     return {"columns": [], "like": like, "units": pair(view.units[row])}

@@ -283,20 +283,16 @@ class Handler(BaseHTTPRequestHandler):
             return 403, "text/plain", b"This name is not one of this machine's: use localhost."
         token = parse_qs(address.query).get("token", [""])[0]
         if token and secrets.compare_digest(token.encode(), self.server.token.encode()):
-            cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return 303, "text/plain", b"", {"Location": "/", "Set-Cookie": cookie}
-        if not self._has_cookie():
-            return 403, "text/plain", b"Open the address that centrality explore printed: it holds a token."
-        return None
+            new = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
+            return 303, "text/plain", b"", {"Location": "/", "Set-Cookie": new}
+        cookie = None
+        with suppress(CookieError):
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode()):
+            return None
+        return 403, "text/plain", b"Open the address that centrality explore printed: it holds a token."
 
     do_HEAD = do_GET  # noqa: N815
-
-    def _has_cookie(self) -> bool:
-        try:
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        except CookieError:
-            return False
-        return cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode())
 
     def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -332,7 +328,11 @@ class Answers:
         fixed: dict[str, Callable[[], Answer]] = {
             "/marks": lambda: _json(self._kept()),
             "/map": lambda: _json(self._map()),
-            "/page": lambda: (200, "text/html; charset=utf-8", self._page()),
+            "/page": lambda: (
+                200,
+                "text/html; charset=utf-8",
+                single_file_page(self.view, self.marks.marks()).encode(),
+            ),
             "/keys": lambda: (200, "application/octet-stream", payload.keys(self.view)),
             "/data": lambda: (200, "application/octet-stream", self.data),
         }
@@ -372,10 +372,6 @@ class Answers:
             share, trouble = (0.0, "") if later is None else (later.share, later.trouble)
             return {"share": share, "trouble": trouble}
         return payload.better_map(later.points, later.axes)
-
-    def _page(self) -> bytes:
-        """Return the page as one file, with the marks that are kept now."""
-        return single_file_page(self.view, self.marks.marks()).encode()
 
     def _kept(self) -> KeptMarks:
         """Return all marks, read from their file: another explorer may have written it."""

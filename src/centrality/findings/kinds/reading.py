@@ -32,10 +32,8 @@ def find(sheet: Sheet) -> Iterator[Finding]:
         )
     for name, how in reads.items():
         if str(how).startswith("left out") and name not in names:
-            yield sheet.finding(
-                "left out", f"{name} was left out of the scores", str(how).removeprefix("left out: "), columns=[name],
-                advice="Give it as numbers, dates or words if it says something.",
-            )  # fmt: skip
+            reason = str(how).removeprefix("left out: ")
+            yield sheet.finding("left out", f"{name} was left out of the scores", reason, columns=[name])
     for name, doubt in doubts.items():
         if not str(reads.get(name, "")).startswith("left out"):
             yield sheet.finding("doubt", f"{name} may be read otherwise than it is meant", str(doubt), columns=[name])

@@ -103,10 +103,18 @@ def _mis_scaled(sheet: Sheet, column: Column, prediction: Prediction, factor: fl
 
 
 def _far_off(sheet: Sheet, column: Column, prediction: Prediction, rows: Codes) -> Finding:
+    first = int(rows[0])
+    kinds = [sheet.columns[place].name for place in np.unique(prediction.kind[rows]) if place >= 0]
+    if kinds:
+        others = f"others of the same {' and '.join(kinds)}"
+        said = _beside_its_kind(sheet, column, prediction, first)
+    else:
+        others = "what the other columns say" if prediction.trust > 0.5 else "all others"
+        said = _beside(column, prediction, first)
     return sheet.finding(
         "scale",
-        f"{column.name} is far from {'what the other columns say' if prediction.trust > 0.5 else 'all others'}",
-        f"a mistake, or another kind of row? {_beside(column, prediction, int(rows[0]))}",
+        f"{column.name} is far from {others}",
+        f"a mistake, or another kind of row? {said}",
         columns=[column.name],
         rows=rows,
         severity=float(np.median(sheet.doubts[rows, prediction.measure.place])),
@@ -118,6 +126,20 @@ def _beside(column: Column, prediction: Prediction, row: int) -> str:
     """Say what a row holds and what would be expected."""
     said = f"{column.written(column.codes[row])} in row {row:,}"
     return said if column.is_date else f"{said}, where about {number(_three_digits(prediction.numbers[row]))} is usual"
+
+
+def _beside_its_kind(sheet: Sheet, column: Column, prediction: Prediction, row: int) -> str:
+    """Say what a row holds, and between what nine of ten others of its kind lie."""
+    assert column.numbers is not None
+    said = f"{column.written(column.codes[row])} in row {row:,}"
+    kind = sheet.columns[int(prediction.kind[row])]
+    alike = column.numbers[kind.codes == kind.codes[row]]
+    if prediction.kind[row] < 0 or column.is_date:
+        return said
+    low, high = np.nanquantile(alike, [0.05, 0.95])
+    return (
+        f"{said}; nine of ten with {kind.name} {kind.written(kind.codes[row])} lie from {number(low)} to {number(high)}"
+    )
 
 
 def _three_digits(value: float) -> float:

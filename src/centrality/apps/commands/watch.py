@@ -1,0 +1,80 @@
+"""centrality watch: follow rows as they come, and say when they have changed."""
+
+import argparse
+from pathlib import Path
+
+from centrality.apps.commands._arguments import load_model, model_and_data, seed
+from centrality.apps.commands._terminal import FOUND, Result, paint, shows_progress
+
+AT_ONCE = 500  # rows; of several alarms among so many, the first is said
+HELP = "follow a stream of rows and say when it has changed, with a promise on false alarms"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    model_and_data(command, needed=False)
+    command.add_argument(
+        "--state", type=Path, metavar="FILE", help="what was seen so far: read if it is there, written at the end"
+    )
+    promise = command.add_mutually_exclusive_group()
+    promise.add_argument(
+        "--alpha",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="the chance that a false alarm is ever given, however long this goes on (default: .05)",
+    )
+    promise.add_argument(
+        "--every",
+        type=float,
+        metavar="ROWS",
+        help="start again after each alarm; the chance of a false one within T rows is at most T / ROWS",
+    )
+    command.add_argument(
+        "--fail-on-alarm", action="store_true", help=f"exit with status {FOUND} if there has been an alarm"
+    )
+    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="breaks ties (default: 0)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Return the alarms; those of a monitor for good end the reading."""
+    import pyarrow as pa
+
+    from centrality import tables
+    from centrality.bulk.adapter import Adapter
+    from centrality.model.reader import reader_of
+
+    model = load_model(arguments)
+    reader = reader_of(model)
+    reader.require_rows_apart()
+    state = arguments.state if arguments.state is not None and arguments.state.exists() else None
+    monitor = model.monitor(
+        alpha=arguments.alpha, every=arguments.every, state=state, random_state=arguments.random_state
+    )
+    alarms = []
+    watch = monitor.watch()
+    with tables.open_rows(arguments.data or "-") as source:
+        adapter = Adapter(model, source.schema.names)
+        for table in adapter.read(source, ahead=False, progress=shows_progress(arguments)):
+            for part in table.select(adapter.columns).to_batches(max_chunksize=AT_ONCE):
+                with reader.suppress_issues():
+                    watch = monitor.update(pa.Table.from_batches([part]))
+                if watch.alarm:
+                    alarms.append(watch)
+            if watch.alarm and arguments.every is None:
+                break
+    if arguments.state is not None:
+        monitor.save(arguments.state)
+    if alarms and arguments.fail_on_alarm:
+        arguments.exit_status = FOUND
+    return {
+        "alarm": bool(alarms),
+        "rows": watch.rows,
+        "evidence": watch.evidence,
+        "wanted": watch.wanted,
+        "alarms": [{"row": one.row, "since": one.since, "changes": list(one.changes)} for one in alarms],
+        "text": "\n".join(map(str, alarms)) or str(watch),
+    }
+
+
+def show(result: Result) -> str:
+    return paint(result["text"], "bad" if result["alarm"] else "good")
