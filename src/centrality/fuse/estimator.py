@@ -183,7 +183,7 @@ class FUSE(CentralityModel):
         return self._fit(X, dissimilarity)
 
     def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: NDArray[np.floating] | None = None) -> Self:
-        """Fit to the rows X; `as_new` are the same rows, encoded by a representation that does not know them."""
+        """Fit to the rows X; `as_new` are the same rows, encoded as new rows would be."""
         with unchanged_on_failure(self):
             column_range = ColumnRange()
             why = "an anchor and a pair to compare"

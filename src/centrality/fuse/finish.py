@@ -58,7 +58,7 @@ def finish_fit(
     # Score held-out rows, or all if none are; a sample of them if they are many.
     held_out = np.arange(rows.X.shape[0]) if rows.folds is None else rows.folds.held_out_rows()
     if len(held_out) > CALIBRATION_ROWS:
-        held_out = np.sort(rng.choice(held_out, size=CALIBRATION_ROWS))
+        held_out = np.sort(rng.choice(held_out, size=CALIBRATION_ROWS, replace=False))
     units = Units.of(rows.X)
     backend = scorer_for(network, config.device)
     calibrated = calibrate_on_held_out(
@@ -68,7 +68,8 @@ def finish_fit(
     independent = units.first[held_out]  # copies of one row say no more than the row itself
     as_new = calibrated.as_new[independent]
 
-    # The threshold of `predict`: the score below which a share of the training rows lies, or of new rows, at every t.
+    # The threshold of `predict` at every t: the quantile of held-out scores at the share of outliers, of scores as new
+    # rows get them for "auto", as training rows get them otherwise.
     judged = calibrated.as_new if config.for_new_rows else calibrated.scores
     own, *along = thresholds(mixing, judged, config.share_of_outliers, [config.t, *np.linspace(0, 1, OFFSET_STEPS + 1)])
     fitted = FittedModel(
@@ -144,7 +145,8 @@ def calibrate_on_held_out(
     X_held_out = X if len(held_out) == X.shape[0] else X[held_out]
     outputs = network_outputs(backend, scaling, X_held_out)  # (members, n, 1 + k)
 
-    # Re-score those that set the range of a column, or that a representation knows, as if they were new.
+    # Some held-out rows have an advantage over new ones: they set the range of a column, or the representation was
+    # fitted on them. Score these again without it.
     as_new = outputs
     if folds is not None:
         others, changed = scaling, np.zeros(X.shape[0], dtype=bool)

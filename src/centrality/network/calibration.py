@@ -19,7 +19,7 @@ was not decides. So a score follows from the row and the weights, and no row nee
 "clip" is the paper's: the global logit passes through a sigmoid, the local potential is rescaled between its 1st and
 99th percentiles on the training rows and clipped. Every point below the 1st percentile gets 0, so the oddest points
 tie. "soft" puts both heads into units of the upper half of the training rows, in which they are also mixed
-(`network/calibration.py`), and squeezes these units into (0, 1): the median row has 1/2, and no two rows tie.
+(`Calibration` below), and squeezes these units into (0, 1): the median row has 1/2, and no two rows tie.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call

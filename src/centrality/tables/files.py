@@ -344,6 +344,6 @@ def write_atomically(place: Place) -> Iterator[Path]:
             fs.copy_files(str(here), path, fs.LocalFileSystem(), filesystem)
             return
         filesystem.create_dir(str(PurePosixPath(path).parent), recursive=True)
-        beside = str(PurePosixPath(path).with_name(f".{here.name}"))
-        fs.copy_files(str(here), beside, fs.LocalFileSystem(), filesystem)
-        filesystem.move(beside, path)
+        unfinished = str(PurePosixPath(path).with_name(f".{here.name}"))
+        fs.copy_files(str(here), unfinished, fs.LocalFileSystem(), filesystem)
+        filesystem.move(unfinished, path)
