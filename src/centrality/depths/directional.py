@@ -256,15 +256,15 @@ class Projection(DirectionalDepth):
         worst = np.zeros(len(points), dtype=self.dtype)
         along = np.zeros(len(points), dtype=np.int64)
         # Many queries share a block of directions: the matrix product is the larger part of the work.
-        for block in blocks(len(self._directions), 512):
+        for shared in blocks(len(self._directions), 512):
             for block in blocks(len(points), 512):
                 out = self._outlyingness(
-                    product(points[block], self._directions[block].T), self._centers[block], self._spreads[block]
+                    product(points[block], self._directions[shared].T), self._centers[shared], self._spreads[shared]
                 )
                 which = out.argmax(1)
                 value = out[np.arange(len(out)), which]
                 more = value > worst[block]
-                worst[block][more], along[block][more] = value[more], block.start + which[more]
+                worst[block][more], along[block][more] = value[more], shared.start + which[more]
         return worst, along
 
     def _outlyingness(self, projected: Array, center: Array, spread: Array) -> Array:
