@@ -340,7 +340,7 @@ def alarms() -> None:
             row[f"seen at {asked:g}"] = float(count / NULL_SERIES)
         rows.append(row)
         print(rows[-1], flush=True)
-    save("series_alarms", rows)
+        save("series_alarms", rows)
 
 
 def speed() -> None:

@@ -267,16 +267,19 @@ def contextual_scenarios() -> str:
 
 
 def series_means() -> str:
-    """Return VUS-PR by collection: ours, what was run beside it, and what TSB-AD publishes."""
-    found = rows("series_means")
-    named = [name for name in found[0] if name not in ("kind", "collection", "series", "Timeline AUC-PR")]
-    names = [name for name in named if any(r[name] for r in found)]
-    body = []
-    for r in found:
-        best = max((name for name in names if r[name]), key=lambda name: float(r[name]))
-        cells = [(f"**{short(r[name])}**" if name == best else short(r[name])) if r[name] else "" for name in names]
-        body.append([r["kind"], r["collection"], r["series"], *cells])
-    return markdown(["channels", "collection", "series", *names], body)
+    """Return VUS-PR by collection, for one channel and for several: ours, what was run beside it, what is published."""
+    parts = []
+    for kind in ("univariate", "multivariate"):
+        found = [r for r in rows("series_means") if r["kind"] == kind]
+        about = ("kind", "collection", "series", "Timeline AUC-PR")
+        names = [name for name in found[0] if name not in about and any(r[name] for r in found)]
+        body = []
+        for r in found:
+            best = max((name for name in names if r[name]), key=lambda name: float(r[name]))
+            cells = [f"**{short(r[name])}**" if name == best else short(r[name]) if r[name] else "" for name in names]
+            body.append([r["collection"], r["series"], *cells])
+        parts.append(markdown([f"{kind} collection", "series", *names], body))
+    return "\n\n".join(parts)
 
 
 def series_events() -> str:

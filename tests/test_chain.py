@@ -185,7 +185,7 @@ def test_the_papers_settings_come_with_any_representation():
 def test_no_rows_are_refused_in_one_line(method):
     rows = houses()
     model = Chain(Table(), FUSE(random_state=0, max_steps=5)).fit(rows)
-    with pytest.raises(InputError, match="At least one row was wanted, got 0 rows"):
+    with pytest.raises(InputError, match="Rows were wanted, the table has none"):
         getattr(model, method)(rows.slice(0, 0))
 
 

@@ -245,5 +245,6 @@ def _from_parts(
     rest = {name: array for name, array in arrays.items() if not name.startswith(LEARNED)}
     model = from_parts(header["fuse"], rest, encoder=encoder, device=device)
     chain = Chain(representation, model)
-    chain.representation_, chain.model_ = representation.restore(saved["state"], learned), model
+    chain.representation_ = representation.restore(saved["state"], learned)
+    chain.model_ = model
     return chain

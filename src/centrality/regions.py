@@ -73,12 +73,16 @@ def median(model: _Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
     scores = _scores(model, rows)
     deep = rows[np.argsort(-scores)[: max(2 * rows.shape[1], 20)]]
     directions = np.concatenate([deep - deep[0], deep[0] - deep])
-    best, height = rows[[scores.argmax()]], scores.max()  # all points known to be deepest, and how deep
-    tries, step = np.concatenate([deep, deep.mean(0, keepdims=True)]), 1.0
+    # all points known to be deepest, and how deep
+    best = rows[[scores.argmax()]]
+    height = scores.max()
+    tries = np.concatenate([deep, deep.mean(0, keepdims=True)])
+    step = 1.0
     for _ in range(whole_number("steps", steps)):
         heights = _scores(model, tries)
         if heights.max() > height:
-            best, height = tries[heights == heights.max()], heights.max()
+            best = tries[heights == heights.max()]
+            height = heights.max()
         else:
             best = np.concatenate([best, tries[heights == height]])
             step /= 2
@@ -221,7 +225,8 @@ def two_sample_test(
     first, second = _two_samples(X, Y)
     permutations = whole_number("permutations", permutations)
     rng = random_numbers(random_state)
-    pooled, n = np.concatenate([first, second]), len(first)
+    pooled = np.concatenate([first, second])
+    n = len(first)
     orders = np.array([np.arange(len(pooled)), *(rng.permutation(len(pooled)) for _ in range(permutations))])
     if statistic == "q":
         samples = ((pooled[order[:n]], pooled[order[n:]]) for order in orders)
@@ -382,7 +387,8 @@ def _rows(X: RowsLike) -> Array:  # (n, d)
 
 def _two_samples(X: RowsLike, Y: RowsLike) -> tuple[Array, Array]:
     """Return both samples as arrays; raise if their columns differ in number."""
-    first, second = _rows(X), _rows(Y)
+    first = _rows(X)
+    second = _rows(Y)
     if first.shape[1] != second.shape[1]:
         raise InputError(f"Both sets of rows need the same columns, got {first.shape[1]} and {second.shape[1]}.")
     return first, second

@@ -129,6 +129,7 @@ def replaced(table, name, values):
     return table.set_column(table.column_names.index(name), name, pa.array(values))
 
 
+@pytest.mark.filterwarnings("ignore:Column:centrality.tables.columns.DataNote")  # scores do not show it
 def test_constant_columns_that_change_are_drift_and_said(orders):
     old, new = orders
     model = Chain(Table(), FUSE(random_state=0, max_steps=30)).fit(old)
@@ -139,6 +140,7 @@ def test_constant_columns_that_change_are_drift_and_said(orders):
     assert "vat is no longer always 0.19" in str(drift)
 
 
+@pytest.mark.filterwarnings("ignore:Column:centrality.tables.columns.DataNote")  # scores do not show it
 def test_a_column_that_was_empty_and_is_filled_is_drift(orders):
     old, new = orders
     model = Chain(Table(), FUSE(random_state=0, max_steps=30)).fit(old)
@@ -155,6 +157,7 @@ def test_the_p_value_of_a_changed_constant_is_that_of_a_draw_without_replacement
     assert Constant("currency", "'EUR'", np.array([False, False])).compare(2).p_value == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:Column:centrality.tables.columns.DataNote")  # scores do not show it
 def test_a_new_constant_begins_in_one_window(orders):
     old, new = orders
     model = Chain(Table(), FUSE(random_state=0, max_steps=30)).fit(old)

@@ -10,7 +10,8 @@ import pytest
 
 from centrality import Chain, load, tables
 from centrality._internal.checks import InputError
-from centrality.bulk.score import ScoringJob, score
+from centrality.bulk.chunks import plan
+from centrality.bulk.score import ScoringJob, score, score_chunk
 from centrality.representations import Table
 from tests.conftest import quick
 
@@ -119,3 +120,20 @@ def test_a_stream_that_stops_loses_nothing_that_came_before(folder, text, scored
     done = streamed(folder, text)
     assert done.returncode == 2
     assert len(done.stdout.splitlines()) == scored  # CSV: with the header
+
+
+def test_what_was_left_out_is_not_scored_again_when_a_job_goes_on_but_for_another_way(model, tmp_path):
+    rows, done = tmp_path / "rows", tmp_path / "done"
+    rows.mkdir()
+    tables.write(pa.table({"a": [1.0, None, 2.0], "b": [1.0, 2.0, 3.0]}), rows / "0.parquet")
+    (chunk,) = plan(rows, done)
+
+    def written(how: str) -> tuple[int, int]:
+        scored = score_chunk(ScoringJob(model, [0.5], resume=True, on_error=how), chunk)
+        return scored.rows, (done / "0.parquet").stat().st_mtime_ns
+
+    first, again, other = written("skip"), written("skip"), written("null")
+    assert first == again
+    assert first[0] == 2
+    assert other[0] == 3
+    assert other[1] != first[1]

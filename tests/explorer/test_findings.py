@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 from centrality.apps.explorer import marks
-from tests.explorer.pages import close, exported, faulty, menu, pixels, serving, settle
+from centrality.apps.explorer.payload import pack
+from tests.explorer.pages import (
+    Checked,
+    close,
+    exported,
+    faulty,
+    menu,
+    pixels,
+    serving,
+    settle,
+    some_view,
+    telling,
+    unpacked,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -149,3 +162,15 @@ def test_a_served_page_is_saved_as_one_file_with_its_findings_and_marks(open_pag
     alone = open_page((tmp_path / "page.html").as_uri(), panel="")
     assert alone.locator("p.verdict").inner_text() == "Mostly fine. One fault, one thing to check."
     assert [url for url in alone.requests if not url.startswith(("file:", "blob:"))] == []
+
+
+def test_a_file_knows_why_the_examples_are_odd_however_many_rows_it_has():
+    n = 7000
+    far = np.arange(3000, 3005)  # neither odd nor typical: nothing else would bring their reasons into the file
+    jobs = Checked("One thing to check.", {"kind": "x", "sentence": "x", "rows": far.tolist(), "typical": 4000})
+    heads = np.repeat(np.linspace(0.1, 0.9, n)[:, None], 2, axis=1)
+    view = some_view(n, heads=heads, features=("a", "b"), reasons=telling([-0.3, 0.1], [0.2, 0.2]), jobs=jobs)
+    held = unpacked(pack(view, pictures=True, reasons=True))
+    explained = held[1]["get"](held[0]["why"]["rows"])
+    assert len(explained) < n / 2
+    assert set(far) | {4000} <= set(explained.tolist())

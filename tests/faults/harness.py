@@ -21,7 +21,7 @@ from tests.faults.jobs import Job, prepare
 
 KILL, TERM, INT = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
 LONGEST = 600.0  # seconds that a job may take, however disturbed, on however busy a machine
-IN_ORDER = (0, 2, 130, 143)  # what a job may exit with: never 1, which is a bug of ours
+IN_ORDER = (0, 2, 130, 143)  # what a job may exit with: never 70, which is a bug of ours
 
 
 class BrokenError(AssertionError):

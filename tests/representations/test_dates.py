@@ -1,6 +1,7 @@
 """Dates are read in the order of day and month that the whole column allows; a model of days reads no bare years."""
 
 import datetime
+import re
 import warnings
 from typing import Any
 
@@ -208,3 +209,13 @@ def test_a_quarter_is_its_first_day_and_shown_as_a_quarter(format):
 @pytest.mark.parametrize("format", ["%d. %B %Y", "%a, %d %b %Y"])
 def test_days_with_a_point_or_their_name_are_dates(format):
     assert learn_format(pa.chunked_array([[f"{day:{format}}" for day in DAYS]])) == (format, "")
+
+
+def test_milliseconds_stored_as_seconds_are_a_doubt():
+    moments = pa.array([1_704_067_200_000 + 86_400_000 * k for k in range(60)], pa.timestamp("s"))
+    table = Table().fit(pa.table({"when": moments, "x": np.arange(60) % 7}))
+    said = "its dates are about the year ([0-9]+): were milliseconds stored as seconds[?]"
+    found = re.fullmatch(said, table.doubts()["when"])
+    assert found is not None
+    mean = 1970 + (1_704_067_200_000 + 86_400_000 * 29.5) / 31_556_952  # seconds of a mean Gregorian year
+    assert mean - 1 <= int(found[1]) <= mean  # of whole years

@@ -12,6 +12,7 @@ from centrality._internal import model_file
 from centrality._internal.checks import InputError
 from centrality.series import windows
 from centrality.series.windows import cover, shapes, starts_of
+from tests.present import present
 
 
 def season(count: int = 4000, seed: int = 0, noise: float = 0.1) -> np.ndarray:
@@ -167,6 +168,15 @@ def test_too_little_is_refused_aloud(values, message):
         Timeline().fit(values)
 
 
+def test_a_short_history_is_judged_as_it_was_learned():
+    """Its windows have fewer moments than there are cosines; what these leave is weighed in fitting as in scoring."""
+    model = Timeline(random_state=0).fit(season(110, noise=1.0))
+    assert model.window_ == 13
+    rows = model._windows_to_learn(model._parts[0], model._prepare(present(model._judged)[0]))
+    learned = model._parts[0].model.fitted_.scaling
+    assert np.median(np.abs((rows[:, -1] - learned.center[-1]) / rows[:, -1].std())) < 1
+
+
 def test_wrong_settings_are_refused():
     with pytest.raises(InputError, match="window must be a whole number"):
         Timeline(window=5000).fit(season())
@@ -176,6 +186,11 @@ def test_wrong_settings_are_refused():
         Timeline(random_state=0).fit(season(400)).events(per="day")
     with pytest.raises(InputError, match="false_alarms must be a number above 0"):
         Timeline(random_state=0).fit(season(400)).events(false_alarms=0)
+
+
+def test_rows_that_fill_no_window_are_refused(stuck):
+    with pytest.raises(InputError, match="At least 125 moments, a window, were wanted to judge, got 10"):
+        stuck.centrality(np.arange(10.0))
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was(stuck):

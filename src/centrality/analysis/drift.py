@@ -380,7 +380,8 @@ def threshold_in_words(threshold: float, new: Matrix, calibration: Matrix) -> st
     new = new[~np.isnan(new)]
     called = int((new < threshold).sum())
     expected = int((calibration < threshold).sum())
-    m, n = len(new), len(calibration)
+    m = len(new)
+    n = len(calibration)
     if not m or not n:
         return ""
     more = more_beyond(called, m, expected, n)

@@ -165,7 +165,8 @@ class TrainingColumns(FrozenArrays):
         # The places of at most k quantiles among n sorted values, the outermost ones in the tails.
         levels = np.sort(np.concatenate([[TAIL], np.linspace(0, 1, k)[1:-1], [1 - TAIL]]))
         places = np.unique(np.clip(np.round(levels * n).astype(np.intp) - 1, 0, n - 1))
-        summaries, ranks = [], []
+        summaries = []
+        ranks = []
         for column in _columns(rows):
             order = np.argsort(column)
             rising = column[order]
@@ -186,8 +187,11 @@ class TrainingColumns(FrozenArrays):
 
     def _compare_column(self, j: int, column: Matrix, name: str, *, direction: bool) -> ColumnDrift:
         x = np.sort(column)
-        n, m = self.rows, len(x)
-        values, below, upto = self.values[:, j], self.below[:, j], self.upto[:, j]
+        n = self.rows
+        m = len(x)
+        values = self.values[:, j]
+        below = self.below[:, j]
+        upto = self.upto[:, j]
         new_below = np.searchsorted(x, values, side="left") / m
         new_upto = np.searchsorted(x, values, side="right") / m
         gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
@@ -205,13 +209,15 @@ class TrainingColumns(FrozenArrays):
     def _compare_pairs(self, rows: CheckedRows, names: Sequence[str]) -> tuple[PairDrift, ...]:
         from scipy.stats import t
 
-        n, m = self.rows, rows.shape[0]
+        n = self.rows
+        m = rows.shape[0]
         products, spreads = _products(np.stack([self._ranks_of(j, x) for j, x in enumerate(_columns(rows))]))
         # For nearly constant columns a mean product is noise.
         first, second = np.triu_indices(len(self.products), 1)
         varies: NDArray[np.bool_] = np.diag(self.products) >= VARIES
         both_vary = varies[first] & varies[second]
-        first, second = first[both_vary], second[both_vary]
+        first = first[both_vary]
+        second = second[both_vary]
         change = (products - self.products)[first, second]
         # One variance for both, as the null says: a sample in which nothing varies does not count as certain.
         pooled = (n * self.spreads + m * spreads)[first, second] / (n + m)

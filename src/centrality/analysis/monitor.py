@@ -25,6 +25,7 @@ from centrality._internal import model_file
 from centrality._internal.checks import InputError, fraction, positive
 
 BINS = 1024  # of a score in [0, 1]: rows in one bin are put in random order, which keeps p-values uniform
+BLOCK = 256  # rows whose p-values are computed together
 POWERS = np.array([0.5, 0.8])  # bets power * p^(power - 1): for large changes, and for small ones
 LEAST = 1e-12  # of a p-value
 HASTE = 1000.0  # rows after which half of the money of a monitor for good is about spent
@@ -103,39 +104,61 @@ class Monitor:
         """Look at the next rows, in their order."""
         scores, values = self._read(rows)
         places = np.column_stack([_bins(scores), *map(_places, self._edges, values.T)])
-        scored = np.asarray(~np.isnan(scores).any(1))  # other rows are not watched
+        scored = np.flatnonzero(~np.isnan(scores).any(1))  # other rows are not watched
+        draws = self._rng.random((len(scored), len(self._names)))
+        numbers = self._rows + scored
+        end = self._rows + len(scores)
         watch = None
-        for place, is_scored in zip(places, scored, strict=True):
-            if self._row is not None and self._every is not None:  # said by now
+        done = 0
+        while done < len(scored):
+            if self._row is not None and self._every is not None:  # the alarm was said
                 watch = watch or self.watch()
                 self._row = None
                 self._counts[:] = 0
                 self._restart()
-            if is_scored:
-                self._add(place)
-            self._rows += 1
+            block = slice(done, done + BLOCK)
+            done += self._add(places[scored[block]], draws[block], numbers[block])
+        self._rows = end
         return watch or self.watch()
 
-    def _add(self, place: NDArray[np.intp]) -> None:
-        statistics = np.arange(len(place))
-        counts = self._counts
-        below = np.array([counts[k, :at].sum() for k, at in enumerate(place)])
-        equal = counts[statistics, place]
-        total = counts.sum(1)
-        p = (below + self._rng.random(len(place)) * (equal + 1)) / (total + 1)
-        counts[statistics, place] += 1
+    def _add(self, places: NDArray[np.intp], draws: Matrix, numbers: NDArray[np.intp]) -> int:
+        """Bet on these rows, by their places and numbers; return how many rows there are up to the first alarm."""
+        p = self._p_values(places, draws)
         out = np.abs(2 * p - 1)
-        four = np.maximum(np.stack([p, 1 - p, out, 1 - out], axis=1), LEAST)  # small where a direction is true
-        factors = (POWERS * four[:, :, None] ** (POWERS - 1)).reshape(len(place), -1)
-        self._money = (self._money + self._stake() / factors.shape[1]) * factors
-        self._age += 1
-        self._lately = self._lately + np.log(factors)
-        anew = self._lately <= 0
-        self._lately[anew] = 0.0
-        self._begun[anew] = self._rows + 1
-        if self._row is None and (self._evidence() >= self._wanted()).any():
-            self._row = self._rows
-            self._alarm = self._describe()
+        four = np.maximum(np.stack([p, 1 - p, out, 1 - out], axis=2), LEAST)  # small where a direction is true
+        factors = (POWERS * four[:, :, :, None] ** (POWERS - 1)).reshape(*p.shape, -1)  # (rows, statistics, bets)
+        logarithms = np.log(factors)
+        wanted = self._wanted()
+        used = 0
+        for factor, logarithm, number in zip(factors, logarithms, numbers.tolist(), strict=True):
+            self._money = (self._money + self._stake() / factor.shape[1]) * factor
+            self._age += 1
+            self._lately = self._lately + logarithm
+            anew = self._lately <= 0
+            self._lately[anew] = 0.0
+            self._begun[anew] = number + 1
+            self._rows = number + 1
+            used += 1
+            if self._row is None and (self._evidence() >= wanted).any():
+                self._row = number
+                self._alarm = self._describe()
+                if self._every is not None:
+                    break
+        np.add.at(self._counts, (np.arange(places.shape[1]), places[:used]), 1)
+        return used
+
+    def _p_values(self, places: NDArray[np.intp], draws: Matrix) -> Matrix:  # (rows, statistics)
+        """Return the p-value of each row among all rows before it; draws decide between rows in one place."""
+        statistics = np.arange(places.shape[1])
+        counts = self._counts
+        upto = np.cumsum(counts, axis=1)
+        equal = counts[statistics, places]
+        below = upto[statistics, places] - equal
+        earlier = np.tri(len(places), k=-1, dtype=bool)[:, :, None]
+        below = below + ((places[None] < places[:, None]) & earlier).sum(1)
+        equal = equal + ((places[None] == places[:, None]) & earlier).sum(1)
+        total = upto[:, -1] + np.arange(len(places))[:, None]
+        return np.asarray((below + draws * (equal + 1)) / (total + 1))
 
     def _stake(self) -> float:
         """Return how much money is put on the bets of each statistic at this row."""

@@ -137,7 +137,8 @@ def usual_of_kind(typical: object, low: object, high: object) -> object:
     >>> usual_of_kind(450.0, 380.0, 520.0)
     '380 to 520 for its kind'
     """
-    low, high = _item(low), _item(high)
+    low = _item(low)
+    high = _item(high)
     if isinstance(low, int | float) and isinstance(high, int | float):
         return f"{number(low)} to {number(high)} for its kind"
     return _item(typical)

@@ -27,7 +27,7 @@ from centrality.apps.commands._terminal import (
 )
 
 # What the process exits with; the last one is what shells report when nobody reads the output.
-BUG, WRONG, UNREAD = 1, 2, 141
+BUG, WRONG, UNREAD = 70, 2, 141  # 70: an error of the software itself, as sysexits.h has it
 # What users can correct: what they gave, files and machines, extras to install, a training that diverged.
 USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
 # How Python, Arrow and the loader of libraries say that memory has run out, where it is no MemoryError.
@@ -37,7 +37,7 @@ log = logging.getLogger("centrality")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours.
+    """Run one command; return 0 on success, 2 on wrong usage or input, 70 if it hits a bug of ours.
 
     A command that was asked to fail on what it finds sets its own `exit_status`.
     """

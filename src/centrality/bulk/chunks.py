@@ -125,15 +125,21 @@ def of_files(
     return [chunk for file in files for chunk in _chunks_of(file, target(file.file), split) if chunk.rows]
 
 
-def is_done(chunk: Chunk, note: str) -> bool:
-    """Say whether the chunk's file holds all its rows, with this note at its end, no older than the chunk's rows."""
+def rows_done(chunk: Chunk, note: str, *, may_skip: bool = False) -> int | None:
+    """Return the number of rows in the chunk's file if it is done, else None.
+
+    It is if it holds all rows of the chunk, with this note at its end, and is no older than these; with `may_skip`,
+    some rows may have been left out.
+    """
     if files.name_of(chunk.target).suffix != ".parquet" or (written_at := files.modified_at(chunk.target)) is None:
-        return False
+        return None
     try:
         footer = read_footer(chunk.target)
     except tables.TableError:
-        return False
-    return footer.note == note and footer.rows == chunk.rows and written_at >= (files.modified_at(chunk.source) or 0.0)
+        return None
+    is_whole = footer.rows == chunk.rows or (may_skip and chunk.rows is not None and footer.rows < chunk.rows)
+    is_newer = written_at >= (files.modified_at(chunk.source) or 0.0)
+    return footer.rows if footer.note == note and is_whole and is_newer else None
 
 
 def remove_partial_files(chunks: Iterable[Chunk]) -> None:

@@ -67,7 +67,8 @@ class ScoringJob:
     def note(self, source: str | None) -> str:
         """Return the note for the end of a Parquet file: which model made which columns, from which file's rows."""
         rows = None if source is None else files.fingerprint(source)
-        return json.dumps({"model": self._digest, "columns": self.names, "rows": rows})
+        note = {"model": self._digest, "columns": self.names, "rows": rows}
+        return json.dumps(note if self.on_error == "stop" else note | {"on_error": self.on_error})
 
     @cached_property
     def _digest(self) -> str:
@@ -191,9 +192,10 @@ def score(job: ScoringJob, data: str | Path, output: str | Path) -> chunks.Score
 def score_chunk(job: ScoringJob, chunk: chunks.Chunk) -> chunks.Scored:
     """Score one chunk of work into its file, completely or not at all."""
     checked_t(job.ts)
-    if job.resume and chunks.is_done(chunk, job.note(chunk.source)):
-        assert chunk.rows is not None  # it was compared with the rows that are there
-        return chunks.Scored(chunk.rows)
+    if job.resume:
+        rows = chunks.rows_done(chunk, job.note(chunk.source), may_skip=job.on_error == "skip")
+        if rows is not None:
+            return chunks.Scored(rows)
     if not files.is_remote(chunk.target):
         Path(chunk.target).parent.mkdir(parents=True, exist_ok=True)
     with job.open(chunk) as source:

@@ -78,7 +78,8 @@ class DirectionalDepth(Depth):
         """
         height = height.copy()
         for block in blocks(len(points), len(self._guides)):
-            point, itself = points[block], unit_vectors(points[block])
+            point = points[block]
+            itself = unit_vectors(points[block])
             along_itself = self._height(itself, point)
             begin = np.where((along_itself > height[block])[:, None], itself, start[block])
             best = climb(partial(self._height_and_slope, point), begin)

@@ -28,7 +28,8 @@ class Sweep:
 
 def sweep(points: Array, rows: Array, slack: float) -> Sweep:
     """Turn a line about each point; a row no further than `slack` from the point is the point."""
-    points, rows = points.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
+    points = points.astype(np.float64, copy=False)
+    rows = rows.astype(np.float64, copy=False)
     return sweep_directions(rows[:, 0] - points[:, :1], rows[:, 1] - points[:, 1:], slack)
 
 
@@ -79,7 +80,8 @@ def triangles_around(turn: Sweep) -> Array:  # (b,)
     group = np.maximum.accumulate(np.where(first, np.arange(n), 0), axis=1)  # where this direction began
     missing = np.zeros(len(turn.kind), dtype=np.int64)
     for side, other in ((ABOVE, BELOW), (BELOW, ABOVE)):
-        mine, theirs = turn.kind == side, turn.kind == other
+        mine = turn.kind == side
+        theirs = turn.kind == other
         later = mine.sum(1)[:, None] - np.cumsum(mine, axis=1)
         passed = np.take_along_axis(np.cumsum(theirs, axis=1) - theirs, group, axis=1)
         follow = later + passed
@@ -104,8 +106,10 @@ def fewest_beyond(point: Array, rows: Array, slack: float) -> int:
     fewest = len(directions)
     for block in blocks(len(directions), len(directions)):
         first, second = _planes_across(directions[block])
-        x, y = first @ directions.T, second @ directions.T
-        on_line, ahead = np.abs(x) + np.abs(y) <= PARALLEL, directions[block] @ directions.T > 0
+        x = first @ directions.T
+        y = second @ directions.T
+        on_line = np.abs(x) + np.abs(y) <= PARALLEL
+        ahead = directions[block] @ directions.T > 0
         most_on_line = np.maximum((on_line & ahead).sum(1), (on_line & ~ahead).sum(1))
         counts = fewest_on_a_side(sweep_directions(x, y, PARALLEL)) - most_on_line
         fewest = min(fewest, int(counts.min()))
@@ -249,7 +253,8 @@ class Projection(DirectionalDepth):
 
     def _worst_shared(self, points: Array) -> tuple[Array, NDArray[np.int64]]:  # (n,), (n,)
         """Return the greatest outlyingness along the shared directions, and which direction that was."""
-        worst, along = np.zeros(len(points), dtype=self.dtype), np.zeros(len(points), dtype=np.int64)
+        worst = np.zeros(len(points), dtype=self.dtype)
+        along = np.zeros(len(points), dtype=np.int64)
         # Many queries share a block of directions: the matrix product is the larger part of the work.
         for block in blocks(len(self._directions), 512):
             for block in blocks(len(points), 512):

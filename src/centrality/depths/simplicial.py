@@ -34,7 +34,8 @@ class Zonoid(Depth):
     def _depth(self, points: Array) -> Array:
         if self._frame.rank == 0:
             return np.ones(len(points), dtype=self.dtype)
-        low, high = self._points.min(0) - self._frame.slack, self._points.max(0) + self._frame.slack
+        low = self._points.min(0) - self._frame.slack
+        high = self._points.max(0) + self._frame.slack
         within = ((points >= low) & (points <= high)).all(1)
         depth = np.zeros(len(points), dtype=self.dtype)
         depth[within] = [self._largest_share(point) for point in points[within].astype(np.float64)]

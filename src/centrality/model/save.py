@@ -273,9 +273,12 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
 def _require_header(header: Header, p: int, calibration: str) -> None:
     """Raise if a value of the header is one that no fitted model has."""
     checked_calibration(calibration)
-    mixing, scales, names = header["mixing"], header["noise_scale"], header["feature_names"]
+    mixing = header["mixing"]
+    scales = header["noise_scale"]
+    names = header["feature_names"]
     _require(isinstance(mixing, dict) and set(mixing) == {"local_weight", "veto"}, "mixing", mixing)
-    weight, veto = mixing["local_weight"], mixing["veto"]
+    weight = mixing["local_weight"]
+    veto = mixing["veto"]
     # Heads in [0, 1] are mixed linearly, unbounded head scores are squeezed: only so are scores in [0, 1].
     is_linear = weight is None and veto is False
     is_squeezed = calibration == "soft" and _is_number(weight, 1e-6, HEAVIEST_LOCAL) and isinstance(veto, bool)
@@ -384,8 +387,10 @@ def _kinds(file: Section, context: Context) -> ContextCalibration | None:
     if not file.names():
         return None
     arrays = file.read(KINDS)
-    knots, shares = arrays["knots"], arrays["shares"]
-    k, q = knots.shape[1], len(context.given)
+    knots = arrays["knots"]
+    shares = arrays["shares"]
+    k = knots.shape[1]
+    q = len(context.given)
     rising = k > 1 and (np.diff(knots) > 0).all() and (np.diff(shares) > 0).all()
     inside = shares.min() > 0 and shares.max() < 1
     file.require(rising and inside, "knots and shares must rise, shares between 0 and 1")
@@ -413,7 +418,8 @@ def _effects(file: Section, q: int, d: int) -> CategoryEffects:
 
 def _forest(file: Section, q: int, d: int) -> Forest:
     forest = Forest(**file.read(FOREST, q=q, d=d))
-    low, high = forest.children.min(2), forest.children.max(2)
+    low = forest.children.min(2)
+    high = forest.children.max(2)
     number = np.arange(forest.children.shape[1])
     leaf = (low == number) & (high == number)
     empty = (low == 0) & (high == 0)  # no node leads there

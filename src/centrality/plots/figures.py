@@ -137,7 +137,8 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
     for axes, head, colour in zip(figure.subplots(1, 2), ("global", "local"), (FIRST, SECOND), strict=True):
         values = np.asarray(losses[head], dtype=float)
         finite = np.isfinite(values)
-        steps, values = np.asarray(losses["step"])[finite], values[finite]
+        steps = np.asarray(losses["step"])[finite]
+        values = values[finite]
         axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.35)
         axes.plot(steps, smoothed(values), color=colour, linewidth=1.6)
         if nothing is not None:
@@ -159,7 +160,8 @@ def smoothed(values: Array) -> Array:
     reach = min(len(values) // 20, 12)
     totals = np.concatenate([[0.0], np.cumsum(values)])
     places = np.arange(len(values))
-    first, last = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(values))
+    first = np.maximum(places - reach, 0)
+    last = np.minimum(places + reach + 1, len(values))
     return np.asarray((totals[last] - totals[first]) / (last - first))
 
 
@@ -340,7 +342,8 @@ def score_maps(
     columns = columns or count
     lines = -(-count // columns)
     margin = 0.04 * np.maximum(np.ptp(points, axis=0), 1e-12)
-    low_corner, high_corner = points.min(axis=0) - margin, points.max(axis=0) + margin
+    low_corner = points.min(axis=0) - margin
+    high_corner = points.max(axis=0) + margin
     wide, high = high_corner - low_corner
     ratio = float(np.clip(high / wide, 0.4, 1.6))
     figure, font = new_wide_figure(2.6 * columns + 0.9, (2.6 * ratio + 0.35) * lines + 0.3 * (axes is not None))
@@ -349,9 +352,11 @@ def score_maps(
         spare.axis("off")
     size = float(np.clip(12_000 / len(points), 2, 18))
     used = panels[count - len(scores) : count]
-    lowest, highest = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
+    lowest = min(map(np.min, scores.values()))
+    highest = max(map(np.max, scores.values()))
     for panel, (name, score) in zip(used, scores.items(), strict=True):
-        order, limits = np.argsort(-score), {"vmin": lowest, "vmax": highest}
+        order = np.argsort(-score)
+        limits = {"vmin": lowest, "vmax": highest}
         look = {"s": size, "cmap": COLOUR_MAP, "linewidths": 0, "rasterized": True}
         drawn = panel.scatter(*points[order].T, c=score[order], **limits, **look)
         panel.set_title(name, fontsize=font)
@@ -411,7 +416,8 @@ def scores(heads: Array, *, kinds: Array | None = None, bounds: Array | None = N
     figure = new_figure(5.6, 5.9)
     grid = figure.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
     axes = figure.add_subplot(grid[1, 0])
-    top, right = figure.add_subplot(grid[0, 0], sharex=axes), figure.add_subplot(grid[1, 1], sharey=axes)
+    top = figure.add_subplot(grid[0, 0], sharex=axes)
+    right = figure.add_subplot(grid[1, 1], sharey=axes)
     size = float(np.clip(12_000 / max(len(heads), 1), 2, 18))
     kinds = np.full(len(heads), "typical") if kinds is None else np.asarray(kinds)
     for kind, (colour, marker, label) in KIND_MARKS.items():
@@ -502,7 +508,8 @@ def bagplot(X: Array, depth: Array, *, center: Array | None = None, names: tuple
     >>> bagplot(X, -np.abs(X).sum(1), names=("length", "width")).axes[0].get_xlabel()
     'length'
     """
-    X, depth = np.asarray(X, dtype=np.float64), np.asarray(depth)
+    X = np.asarray(X, dtype=np.float64)
+    depth = np.asarray(depth)
     if X.ndim != 2 or X.shape[1] != 2:
         raise InputError(f"A bagplot needs rows of two columns, got shape {X.shape}.")
     center = X[depth.argmax()] if center is None else np.asarray(center)

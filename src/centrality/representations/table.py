@@ -49,6 +49,7 @@ CODE_LENGTH = 5  # digits from which numbers that are all equally long may be co
 MOST_GAPS, TIMES_MORE = 0.5, 3.0  # a share of gaps above this, and so many times that of fitting, is said
 CHANCE = 3.0  # deviations by which fewer numbers than expected come again, in an identifier
 YEARS = 1700, 2200
+LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
 ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
 HARDLY_REPEATED = 0.9  # the share of an identifier's cells that differ from all others
 LOOKED_AT = 10_000  # rows whose order is compared
@@ -255,7 +256,7 @@ class Table(Representation):
         check_is_fitted(self)
         table = as_arrow(X)
         if table.num_rows == 0:
-            raise TableError("Rows were wanted, the table has none.")
+            raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         vectors, counts = self._joined(encoded, self._most_gaps)
@@ -438,7 +439,11 @@ class Table(Representation):
         if is_number(kind) or pa.types.is_decimal(kind) or pa.types.is_time(kind):
             return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            return Dates.fit(name, values, None)
+            dates = Dates.fit(name, values, None)
+            if isinstance(dates, Dates) and dates.means[0] > LATEST_YEAR:
+                year = f"its dates are about the year {dates.means[0]:.0f}"
+                self._doubts[name] = f"{year}: were milliseconds stored as seconds?"
+            return dates
         if is_text(kind):
             texts = values.cast(pa.string())
             few = pc.count_distinct(texts).as_py() <= self.cardinality

@@ -176,7 +176,7 @@ class Timeline(BaseEstimator):
             window = whole_number("window", self.window, at_least=8, at_most=int(enough.max()) // 4)
         short = int((lengths < window).sum())
         if short:
-            self.notes_.append(f"{short:,} series are shorter than a window of {window} moments: they are not judged.")
+            self.notes_.append(f"Series shorter than a window of {window} moments are not judged ({short:,}).")
         return window
 
     def _prepare(self, recording: Recording) -> list[Prepared]:
@@ -257,6 +257,9 @@ class Timeline(BaseEstimator):
                 raise InputError("A Timeline from a file holds no series: give the rows to judge.")
             return self._judged
         recording = read(X, self.time, self.by, self.channels_)
+        longest = max(len(track.values) for track in recording.tracks)
+        if longest < self.window_:
+            raise InputError(f"At least {self.window_} moments, a window, were wanted to judge, got {longest}.")
         series = self._prepare(recording)
         return recording, [self._judge_series(one) for one in series]
 

@@ -116,12 +116,14 @@ export class FindingsPanel implements Part {
       return h("div.looks", ...all.map((row) => h(row === typical ? "button.card.typical" : "button.card", { onclick: () => show(row) }, face(app, row), h("span.foot", name(row)))));
     }
     const named = columns.length ? columns : guiltyFeatures(app, examples[0], undefined);
-    const shown = guiltyFirst(data.columns, named).slice(0, Math.max(MOST_COLUMNS, Math.min(columns.length, MOST_COLUMNS)));
+    const first = guiltyFirst(data.columns, named);
+    const texts = first.filter(({ name, kind }) => kind === "text" && columns.includes(name)); // which need the room
+    const shown = texts.length ? texts.slice(0, 2) : first.slice(0, MOST_COLUMNS);
     return h("table.cells-beside.examples", h("thead", h("tr", h("th", { scope: "col" }, "row"), ...shown.map((c) => h("th", { scope: "col", title: c.name }, c.name)))),
       h("tbody", ...all.map((row) => h(row === typical ? "tr.typical" : "tr", h("th", { scope: "row" }, h("button.plain", { onclick: () => show(row) }, name(row))),
         ...shown.map((c) => {
           const guilty = row !== typical && columns.includes(c.name);
-          return h(guilty ? "td.guilty" : "td", c.brief(row) || "—");
+          return h(guilty ? "td.guilty" : "td", c.kind === "text" ? h("span.text", c.text(row) || "—") : c.brief(row) || "—");
         })))));
   }
 }

@@ -38,7 +38,7 @@ export class Panels implements Part {
       if (chosen) this.#late.delete(name);
       else this.#late.add(name);
     }
-    if (changed.has("panel")) this.element.parentElement!.scrollTop = 0; // a panel begins at its top
+    if (changed.has("panel")) for (const scroller of ["aside", "main"]) this.element.closest(scroller)!.scrollTop = 0; // a panel begins at its top
     if (changed.has("panel") && panel !== "findings" && this.app.lit) this.app.light();
   }
 

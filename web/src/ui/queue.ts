@@ -48,7 +48,7 @@ export class Queue implements Part {
     on(app.untilEnter(this.#note), { change: () => this.#shown >= 0 && app.marks.set([this.#shown], { note: this.#note.value.trim() }) });
     this.#tags = new Tags(app, () => (this.#shown < 0 ? [] : [this.#shown]));
     this.#learn = new Learn(app, () => this.#anew());
-    const step = (by: 1 | -1, text: string, key: string) => h("button.plain", { title: `${text} (${key})`, onclick: () => this.#step(by) }, text);
+    const step = (by: 1 | -1, label: string, key: string) => h("button.plain", { title: `${label} (${key})`, label, onclick: () => this.#step(by) }, by < 0 ? "‹" : "›");
     this.element = h("section.review", { label: "Review" },
       h("h2", "Review", this.#progress, this.#whole), this.#bar,
       h("div.verdicts", ...this.#verdicts, step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Result: TypeAlias = dict[str, Any]  # what a command returns: plain values, which `--json` prints as they are
-FOUND = 3  # what the process exits with where a command has found what --fail-on names
+FOUND = 1  # what the process exits with where a command has found what --fail-on names
 STYLES = {"heading": "1", "good": "32", "bad": "31", "faint": "2"}  # numbers of the ANSI escape codes
 # How styles are marked in a text until it is printed: by characters that are invisible and do nothing in a terminal.
 MARKS = {style: chr(0xE001 + k) for k, style in enumerate(STYLES)}

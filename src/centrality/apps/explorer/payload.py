@@ -122,7 +122,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "points": buffers.add(points),
         "units": _units(view.units, buffers, small=reasons),
         "columns": [_column(column, buffers) for column in view.columns],
-        "items": _items(view, buffers, pictures=pictures),
+        "items": _items(view, buffers, pictures=pictures, also=example_rows(view) if reasons else None),
         "features": list(view.features),
     }
     if cells:
@@ -256,7 +256,9 @@ def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
 
-def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:
+def _items(
+    view: View, buffers: Buffers, *, pictures: bool, also: NDArray[np.intp] | None
+) -> NoItems | TextItems | SeriesItems | PictureItems:
     items = view.items
     if items.kind == "text":
         return TextItems(kind="text", column=items.column)
@@ -266,7 +268,7 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
         return NoItems(kind="")
     if not pictures:
         return PictureItems(kind="picture")
-    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES)]
+    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES, also)]
     rows = np.array([row for row, file in found if file is not None], dtype=np.uint32)
     files = [file for _, file in found if file is not None]
     ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
@@ -278,11 +280,20 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
     return PictureItems(kind="picture", embedded=embedded)
 
 
-def noteworthy_rows(view: View, most: int) -> NDArray[np.intp]:
+def example_rows(view: View) -> NDArray[np.intp]:
+    """Return the rows that findings name as examples, by their position in the view."""
+    found = [] if view.jobs is None else view.jobs.findings()["findings"]
+    named = [row for one in found for row in [*one["examples"], one["typical"]] if row is not None]
+    return np.flatnonzero(np.isin(view.rows, named))
+
+
+def noteworthy_rows(view: View, most: int, also: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
 
-    The others are evenly spaced.
+    The others are evenly spaced. The rows in `also` are added to these.
     """
+    if also is not None and len(also):
+        return np.union1d(noteworthy_rows(view, most), also)
     n = len(view)
     if n <= most:
         return np.arange(n)
@@ -312,13 +323,15 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
     """
     height, width = view.heat_shape or (0, 0)
     painted = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
-    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED), painted)
+    examples = example_rows(view)
+    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED, examples), painted)
     answers: dict[int, Why] = {}
     for rows, is_painted in ((painted, True), (others, False)):
         if len(rows):
             answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
     if view.neighbours is not None:
-        compared = noteworthy_rows(view, max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view))))
+        most = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
+        compared = noteworthy_rows(view, most, examples)
         for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
             answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
     told = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
