@@ -12,6 +12,7 @@ from centrality._internal import model_file
 from centrality._internal.checks import InputError
 from centrality.series import windows
 from centrality.series.windows import cover, shapes, starts_of
+from tests.present import present
 
 
 def season(count: int = 4000, seed: int = 0, noise: float = 0.1) -> np.ndarray:
@@ -165,6 +166,15 @@ def test_a_dead_channel_leaves_the_others_judged():
 def test_too_little_is_refused_aloud(values, message):
     with pytest.raises(InputError, match=message):
         Timeline().fit(values)
+
+
+def test_a_short_history_is_judged_as_it_was_learned():
+    """Its windows have fewer moments than there are cosines; what these leave is weighed in fitting as in scoring."""
+    model = Timeline(random_state=0).fit(season(110, noise=1.0))
+    assert model.window_ == 13
+    rows = model._windows_to_learn(model._parts[0], model._prepare(present(model._judged)[0]))
+    learned = model._parts[0].model.fitted_.scaling
+    assert np.median(np.abs((rows[:, -1] - learned.center[-1]) / rows[:, -1].std())) < 1
 
 
 def test_wrong_settings_are_refused():

@@ -16,6 +16,8 @@ EXCEPTIONS = 0.002  # of the rows: where more are far from their kind, kinds are
 FEW_LEVELS = 20  # of a category whose levels predict
 MOST_FEATURES = 400
 COARSE = 0.05  # a step between values, in units of the spread, from which on a column holds few different numbers
+GAPS = 0.2  # columns, on average, whose tails end in a gap by chance
+ROWS_PER_FEATURE = 3  # with fewer rows, predictions follow them
 WAYS = 3.0  # in which a number is judged: the largest severity of so many is shared among them
 RIDGE = 3.0  # rows by which a coefficient is drawn to 0: a level of one row says little
 FAVOURITE = 0.3  # the share of the rows from which on one value, such as 0, is a kind of its own
@@ -92,21 +94,25 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
     gaps = np.zeros(features.shape)
     for place, measure in enumerate(measures, 1):  # the first feature is constant
         gaps[:, place] = np.isnan(measure.z)
+    ridge = RIDGE * np.eye(len(owner))
+    chance = GAPS / len(measures)
     found = []
     for measure in measures:
         there = ~np.isnan(measure.z)
         y = np.clip(np.where(there, measure.z, 0.0), -WIDEST, WIDEST)
         others = owner != measure.place
-        gram = products[np.ix_(others, others)]
-        gram[np.diag_indices_from(gram)] += RIDGE
+        gram = (products + ridge)[np.ix_(others, others)]
         weights = np.linalg.solve(gram, features[:, others].T @ y)
         expected = features[:, others] @ weights
         trust = float(np.clip(1 - np.var((y - expected)[there]) / np.var(y[there]), 0.0, 1.0))
-        alone = _on_each_side(measure.z)
+        alone = _on_each_side(measure.z, chance)
         # A row without a number that matters here is predicted as if it had the usual one.
         without = gaps[:, others] @ np.abs(weights) > np.std((y - expected)[there])
-        given = np.where(without, 1.0, _on_each_side(np.where(without, np.nan, measure.z - expected), measure.step))
-        within, kind = _within_kinds(measure, columns)
+        without |= ROWS_PER_FEATURE * len(owner) > len(y)
+        given = np.where(
+            without, 1.0, _on_each_side(np.where(without, np.nan, measure.z - expected), chance, measure.step)
+        )
+        within, kind = _within_kinds(measure, columns, chance)
         severity = np.fmax(np.fmax(alone, given), within) / WAYS
         alone = np.where(there, alone, 1.0)
         kind = np.where(within > np.fmax(alone, given), kind, -1)
@@ -115,7 +121,7 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
     return found
 
 
-def _on_each_side(off: Floats, step: float = 0.0) -> Floats:
+def _on_each_side(off: Floats, chance: float, step: float = 0.0) -> Floats:
     """Return one in how many numbers above the middle is as far above it, and below as far below: tails may differ."""
     severity = np.ones(len(off))
     if step > COARSE:
@@ -123,11 +129,11 @@ def _on_each_side(off: Floats, step: float = 0.0) -> Floats:
     for side in (off, -off):
         beyond = np.flatnonzero(side > 0)
         if len(beyond):
-            severity[beyond] = far_out(np.maximum(side[beyond] - step, 0.0))
+            severity[beyond] = far_out(np.maximum(side[beyond] - step, 0.0), chance)
     return severity
 
 
-def _within_kinds(measure: Measure, columns: Sequence[Column]) -> tuple[Floats, Codes]:
+def _within_kinds(measure: Measure, columns: Sequence[Column], chance: float) -> tuple[Floats, Codes]:
     """Return one in how many numbers is as far from those of the row's kind, by the category that says most; and that.
 
     A linear model has one spread for all rows: a house of 1893 with a heat pump is no surprise to it, although all
@@ -150,7 +156,7 @@ def _within_kinds(measure: Measure, columns: Sequence[Column]) -> tuple[Floats, 
                 from_middle = np.abs(measure.z[rows] - np.median(measure.z[rows]))
                 spread = max(float(np.quantile(from_middle, 0.75)), measure.step, NARROWEST)
                 off[rows] = from_middle / spread
-        severity = far_out(off) / len(telling)
+        severity = far_out(off, chance) / len(telling)
         if (severity[there] > len(z)).mean() <= EXCEPTIONS:
             kind = np.where(severity > most, place, kind)
             most = np.fmax(most, severity)

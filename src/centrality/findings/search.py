@@ -22,7 +22,7 @@ from centrality.findings.verdict import verdict_of
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
 from centrality.representations import Images
-from centrality.representations.base import is_frame
+from centrality.representations.base import as_arrow, is_frame
 from centrality.selection.rank import as_frame, fit_default_model
 from centrality.tables.binary import IMAGE_SUFFIXES
 
@@ -69,7 +69,7 @@ def check(
     [1194, 1195, 1196, 1197, 1198, 1199]
     """
     frame, items, is_table = _laid_out(rows)
-    data = nw.from_native(frame, eager_only=True).to_arrow()
+    data = as_arrow(frame)
     tables.require(data.column_names, [name for name in (label, time, by, *_names(given)) if name is not None])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
@@ -121,7 +121,7 @@ def _laid_out(rows: ModelRows | Path_) -> tuple[Any, Any, bool]:
     frame = as_frame(rows)
     if nw.from_native(frame, eager_only=True).shape[0] == 0:
         raise InputError("Rows were wanted, got none.")
-    table = nw.from_native(frame, eager_only=True).to_arrow()
+    table = as_arrow(frame)
     return frame, table, is_frame(rows) or table.num_columns < VECTORS
 
 
@@ -141,7 +141,7 @@ def _changes(
 ) -> tuple[pa.Table, Sequence[Change]]:
     """Return earlier rows, and in what the new ones differ from them by a model of the earlier ones."""
     frame, items, _ = _laid_out(against)
-    old = nw.from_native(frame, eager_only=True).to_arrow()
+    old = as_arrow(frame)
     if isinstance(items, pa.Table) and isinstance(new, pa.Table):
         both = [name for name in items.column_names if name in new.column_names]
         if not both:

@@ -346,7 +346,7 @@ class FUSE(CentralityModel):
         if rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {n}.")
         folds = None if folds is None or reservoir.folds is None else Folds(reservoir.folds, folds.left_out)
-        if folds is not None and not folds.suffices:  # then all networks learn from all rows
+        if folds is not None and not folds.leaves_enough:  # then all networks learn from all rows
             folds, reservoir = None, replace(reservoir, folds=None)
 
         # 2. Train for a few small steps.
@@ -372,7 +372,7 @@ class FUSE(CentralityModel):
             continued(before.history, history),
             scaling,
             before.context,
-            rows=FitRows(X=rows, as_new=rows, folds=folds),
+            rows=FitRows(X=rows, as_new=rows, folds=folds if folds is not None and folds.suffices else None),
             summary=lambda: TrainingColumns.of(rows),
             config=config,
             rng=rng,

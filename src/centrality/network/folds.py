@@ -23,6 +23,7 @@ FOLDS_FOR_ONE = 10  # for one network, which leaves out the first: measured, a t
 HELD_OUT_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, where that is no more than such a share
 HELD_OUT_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
+FEWEST_UNSEEN = 3  # rows that a network must leave out, since its scores are measured in their spread
 LEARNED_BY_ALL = 100  # the fold of a row that no network leaves out
 MOST_COPIES, MOST_COPIES_SHARE = 20, 0.05  # of one record, and share of all rows: it leaves 20 units at least
 BY_CHANCE = 0.1  # rows are copies of a record if independent columns explain a smaller share of them than this
@@ -42,10 +43,18 @@ class Folds:
         return len(set(self.left_out)) > 1
 
     @property
+    def leaves_enough(self) -> bool:
+        """Say whether each network has enough rows to learn from."""
+        return len(self.fold_of_row) - max(self._counts_of_unseen()) >= FEWEST_LEARNED
+
+    @property
     def suffices(self) -> bool:
-        """Say whether each network leaves rows out, and has enough to learn from."""
-        sizes = [int(np.count_nonzero(_among(self.fold_of_row, folds))) for folds in self.left_out]
-        return min(sizes) > 0 and len(self.fold_of_row) - max(sizes) >= FEWEST_LEARNED
+        """Say whether each network has enough rows to learn from, and enough others to be calibrated by."""
+        return self.leaves_enough and min(self._counts_of_unseen()) >= FEWEST_UNSEEN
+
+    def _counts_of_unseen(self) -> list[int]:
+        """Return how many rows each network leaves out."""
+        return [int(np.count_nonzero(_among(self.fold_of_row, folds))) for folds in self.left_out]
 
     def unseen(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:  # (members, rows)
         """Say which networks were not trained on which of these rows."""

@@ -20,7 +20,7 @@ from centrality.fuse import FUSE
 from centrality.network.calibration import squeezed
 from centrality.series import windows
 from centrality.series.reading import Track
-from centrality.series.windows import COSINES, Mask, Places, Scales, Values
+from centrality.series.windows import Mask, Places, Scales, Values
 
 JOINT = 8  # principal signals of many channels
 HIGHEST = 3  # channels whose scores count together
@@ -87,6 +87,10 @@ class Part:
     def rows(self, scaled: Values, starts: Places, length: int) -> NDArray[np.float32]:
         """Return the windows of scaled channels as rows, channel after channel if each is alone."""
         signals = scaled if self.loadings is None else scaled @ self.loadings
+        if len(signals) == length:  # one window of each signal, as in a stream: all at once
+            rows = windows.shapes_of_windows(np.ascontiguousarray(signals.T))
+            rows[:, -1] *= self.weight
+            return rows if self.alone else rows.reshape(1, -1)
         parts = [windows.shapes(signal, starts, length) for signal in np.ascontiguousarray(signals.T)]
         for rows in parts:
             rows[:, -1] *= self.weight
@@ -99,7 +103,8 @@ class Part:
 
     def learn(self, rows: NDArray[np.float32]) -> "Part":
         """Return this part fitted to rows whose last numbers do not carry their weight yet."""
-        left = np.s_[COSINES :: COSINES + 1]
+        width = rows.shape[1] // (1 if self.loadings is None else self.loadings.shape[1])
+        left = np.s_[width - 1 :: width]
         weight = LEFT_WEIGHT * float(np.delete(rows, left, axis=1).std())
         rows[:, left] *= weight
         self.model.fit(rows)

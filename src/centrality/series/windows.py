@@ -116,16 +116,18 @@ def shapes(signal: Values, starts: Places, length: int) -> NDArray[np.float32]:
     >>> shapes(np.sin(np.arange(200) / 9), np.array([0, 50]), 64).shape
     (2, 17)
     """
-    basis, windows = cosines(length), sliding_window_view(signal, length)
-    rows = np.empty((len(starts), basis.shape[1] + 1), dtype=np.float32)
-    for first in range(0, len(starts), GATHERED):
-        chosen = slice(first, first + GATHERED)
-        block = windows[starts[chosen]]
-        weights = block @ basis
-        left = np.einsum("ij,ij->i", block, block) - np.einsum("ij,ij->i", weights, weights)
-        rows[chosen, :-1] = weights
-        rows[chosen, -1] = np.log(np.sqrt(np.maximum(left, 0.0)) + FLOOR * np.sqrt(length))
-    return rows
+    windows = sliding_window_view(signal, length)
+    blocks = range(0, len(starts), GATHERED)
+    return np.concatenate([shapes_of_windows(windows[starts[first : first + GATHERED]]) for first in blocks])
+
+
+def shapes_of_windows(block: Values) -> NDArray[np.float32]:  # (windows, length) -> (windows, 17)
+    """Return the shapes of these windows."""
+    length = block.shape[1]
+    weights = block @ cosines(length)
+    left = np.einsum("ij,ij->i", block, block) - np.einsum("ij,ij->i", weights, weights)
+    left = np.log(np.sqrt(np.maximum(left, 0.0)) + FLOOR * np.sqrt(length))
+    return np.concatenate([weights, left[:, None]], axis=1, dtype=np.float32)
 
 
 def complete(unknown: Mask, starts: Places, length: int) -> Mask:

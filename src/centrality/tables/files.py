@@ -338,16 +338,12 @@ def write_atomically(place: Place) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="centrality-") as folder:
         here = Path(folder) / PurePosixPath(path).name
         yield here
-        _upload(here, filesystem, path)
+        from pyarrow import fs
 
-
-def _upload(here: Path, filesystem: "fs.FileSystem", path: str) -> None:
-    from pyarrow import fs
-
-    if filesystem.type_name in ATOMIC_STORES:
-        fs.copy_files(str(here), path, fs.LocalFileSystem(), filesystem)
-        return
-    filesystem.create_dir(str(PurePosixPath(path).parent), recursive=True)
-    beside = str(PurePosixPath(path).with_name(f".{here.name}"))
-    fs.copy_files(str(here), beside, fs.LocalFileSystem(), filesystem)
-    filesystem.move(beside, path)
+        if filesystem.type_name in ATOMIC_STORES:
+            fs.copy_files(str(here), path, fs.LocalFileSystem(), filesystem)
+            return
+        filesystem.create_dir(str(PurePosixPath(path).parent), recursive=True)
+        beside = str(PurePosixPath(path).with_name(f".{here.name}"))
+        fs.copy_files(str(here), beside, fs.LocalFileSystem(), filesystem)
+        filesystem.move(beside, path)

@@ -97,7 +97,9 @@ def open_location(place: str | os.PathLike[str]) -> Source:
     if files.is_folder(place):
         return _open_folder(place)
     if files.is_remote(place):
-        return _open_on_store(str(place))
+        if (kind := kind_of(place)) != ".parquet":
+            raise TableError(f"{place}: from a store, .parquet files were wanted, got {kind}. Copy it here first.")
+        return open_files(str(place), [str(place)])
     path = Path(files.filesystem_and_path(place)[1])
     if path.exists():
         before = FileState.of(path)
@@ -193,28 +195,13 @@ def write(table: pa.Table, path: str | Path, *, like: str | os.PathLike[str] | N
         sink.close()
 
 
-def _open_on_store(address: str) -> Source:
-    if kind_of(address) != ".parquet":
-        raise TableError(
-            f"{address}: from a store, .parquet files were wanted, got {kind_of(address)}. Copy it here first."
-        )
-    return open_files(address, [address])
-
-
-def _say_what_is_left_out(folder: str | os.PathLike[str]) -> None:
-    """Warn of tables in other formats, and of links to nowhere, beside the Parquet files of a folder."""
-    others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
-    others += files.broken_links(folder)
-    if others:
-        warnings.warn(
-            f"{folder}: only its .parquet files are read, not {first_few(others, 3)}.", DataNote, stacklevel=2
-        )
-
-
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
     if names := files.files_below(folder, (".parquet",)):
         if not files.is_remote(folder):
-            _say_what_is_left_out(folder)
+            others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
+            if others := [*others, *files.broken_links(folder)]:
+                note = f"{folder}: only its .parquet files are read, not {first_few(others, 3)}."
+                warnings.warn(note, DataNote, stacklevel=2)
         return open_files(str(folder), [files.join(folder, name) for name in names])
     images = files.files_below(folder, IMAGE_SUFFIXES)
     if not images or files.is_remote(folder):
