@@ -85,7 +85,8 @@ static void mix(const Mixing& by, Size n, const double* pairs, double* out) {
 // Map the real line onto (0, 1), in place: 0 becomes 1/2, the lower tail is 1 / distance, the upper one falls with its cube.
 static void squeeze(Size n, double* values) {
     for (Size i = 0; i < n; ++i) {
-        const double size = std::isnan(values[i]) ? values[i] : std::fmin(std::fabs(values[i]), 1e100);  // the cube of more would overflow
+        // The cube of more than 1e100 would overflow; std::fmin alone would make a number of NaN.
+        const double size = std::isnan(values[i]) ? values[i] : std::fmin(std::fabs(values[i]), 1e100);
         values[i] = values[i] <= 0 ? 0.5 / (1 + size) : 0.5 + 0.5 * size / cube_root(1 + size * size * size);
     }
 }

@@ -79,11 +79,11 @@ def how_odd(severity: float) -> str:
     """Say a severity in words; an empty text where nothing is odd.
 
     >>> how_odd(1234.5)
-    'as odd as one in 1,200 ordinary rows'
+    'at most one in 1,200 ordinary rows is as odd'
     """
     if severity < 2:
         return ""
-    return f"as odd as one in {_two_digits(severity):,} ordinary rows"
+    return f"at most one in {_two_digits(severity):,} ordinary rows is as odd"
 
 
 def _two_digits(severity: float) -> int:

@@ -58,7 +58,7 @@ export class FindingsPanel implements Part {
     const { sentence, reason, severity, rows, count } = found;
     const bar = h("span.filled");
     bar.style.width = `${100 * barOf(severity)}%`;
-    const odd = severity >= 2 ? `as odd as one in ${many(Number(rounded(severity, 2)))} ordinary rows` : "";
+    const odd = severity >= 2 ? `at most one in ${many(Number(rounded(severity, 2)))} ordinary rows is as odd` : "";
     const button = h("button.finding", { "aria-expanded": "false", onclick: () => this.#toggle(k) },
       h("span.count", h("b", count ? many(count) : "–"), h("span", count === 1 ? "row" : count ? "rows" : "")),
       h("span.what", h("b", sentence), h("span", reason)),
