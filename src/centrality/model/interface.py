@@ -87,8 +87,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """Return both heads before calibration, (n, 2).
 
         With one network and one noise scale, as in `as_in_paper`, these are the paper's logit g and potential l.
-        Otherwise they are, of each head, the lowest of the networks' scores, each in its own units: good for ranking, but
-        no log-density.
+        Otherwise they are, of each head, the lowest of the networks' scores, each in its own units: good for ranking,
+        but no log-density.
         """
         return self._of(X, FittedModel.raw)
 
