@@ -10,6 +10,7 @@ from typing import Any
 MODULES = {
     "centrality": "The estimators that most people need, and loading them from a file.",
     "centrality.representations": "Turn tables, texts, images and time series into vectors.",
+    "centrality.findings": "What `check` returns.",
     "centrality.series": "Odd stretches of series, and moments judged as they come.",
     "centrality.depths": "Classical depths: estimators without training.",
     "centrality.regions": "What a depth is good for: medians, regions, comparisons, classifiers.",
@@ -21,23 +22,6 @@ MODULES = {
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
     "centrality.spark": "Score a Spark frame.",
-    "centrality.model.explain": "What `smallest_correction` returns.",
-    "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",
-    "centrality.analysis.drift": "What `drift` and `drift_report` return.",
-    "centrality.analysis.reasons": "What `reasons` returns.",
-    "centrality.analysis.report": "What `report` returns.",
-}
-MOST_EXAMPLES = 6
-# Types in words that readers know; where one is left that is not plain, only the default is shown.
-KNOWN_AS = {
-    r"Union\[_Buffer.*NoneType\]": "array or None", r"Union\[_Buffer.*\]": "array",
-    r"ndarray\[tuple\[Any, \.\.\.\], \w+\[\w+\]\]": "array",
-    r"ModelRows|RowsLike": "array or frame", "CentralityModel": "FUSE or Chain", "_Estimator": "estimator",
-    r" or PathLike\[str\]": "", r"Callable\[\.\.\., Any\]": "callable", r"Sequence\[(\w+)\]": r"list of \1",
-}  # fmt: skip
-CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# Of these modules, users meet only some names: mostly what methods return.
-SHOWN = {
     "centrality.model.explain": "What `smallest_correction` returns.",
     "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",
     "centrality.analysis.drift": "What `drift` and `drift_report` return.",
@@ -56,6 +40,8 @@ KNOWN_AS = {
 CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Of these modules, users meet only some names: mostly what methods return.
 SHOWN = {
+    "centrality.findings": ["Finding", "Findings"],
+    "centrality.series": ["Event", "Events", "Moment", "Stream"],
     "centrality.depths": [
         "Halfspace",
         "KernelDensity",

@@ -350,10 +350,9 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         It watches the scores, among the calibration rows and the rows so far, and up to 50 columns, among the rows so
         far.
 
-        alpha : while rows are exchangeable, an alarm is ever given with at most this probability, however long and
-            however often one looks.
-        every : instead, start again after each alarm; the chance of a false one within T rows is at most T / every.
-        state : a file that `save` wrote, from which to go on.
+        While rows are exchangeable, an alarm is ever given with probability `alpha` at most, however long and however
+        often one looks. With `every` the monitor starts again after each alarm instead: the chance of a false one within
+        T rows is at most T / `every`. `state` is a file that `save` wrote, from which to go on.
 
         >>> import numpy as np
         >>> from centrality import FUSE
