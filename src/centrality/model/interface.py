@@ -351,8 +351,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         far.
 
         While rows are exchangeable, an alarm is ever given with probability `alpha` at most, however long and however
-        often one looks. With `every` the monitor starts again after each alarm instead: the chance of a false one within
-        T rows is at most T / `every`. `state` is a file that `save` wrote, from which to go on.
+        often one looks. With `every` the monitor starts again after each alarm instead: the chance of a false one
+        within T rows is at most T / `every`. `state` is a file that `save` wrote, from which to go on.
 
         >>> import numpy as np
         >>> from centrality import FUSE
