@@ -270,7 +270,7 @@ def describe(recording: Recording, track: Track, channel: int, stretch: tuple[in
     if beyond[place] < FAR and jump_here > 2 * max(jump, 1e-300):
         return f"{name} jumps by {_write(jump_here)} from moment to moment; usually it does by {_write(jump)}"
     if beyond[place] > 0:
-        at, low, high = recording.written(track.times[there[place]]), lows[place], highs[place]
+        at, low, high = recording.written(track.time_of(there[place])), lows[place], highs[place]
         return f"{name} is {_write(values[there[place]])} at {at}; {when} it is usually {_write(low)} to {_write(high)}"
     lowest, highest = values[there].min(), values[there].max()
     return f"{name} takes another course than usual, between {_write(lowest)} and {_write(highest)}; {usual}"
@@ -282,7 +282,7 @@ def _usual_by_hour(
     """Return the usual range at these moments: of the same hours of other days, if there are seven, else of all."""
     low, high = np.quantile(values[outside], [0.1, 0.9])
     lows, highs = np.full(len(there), low), np.full(len(there), high)
-    days = (track.times[-1] - track.times[0]) / DAY
+    days = (track.step * len(values)) / DAY
     if not recording.dated or days < DAYS or track.step > HOUR:
         return lows, highs, "otherwise"
     hours = (track.times % DAY // HOUR).astype(np.intp)
