@@ -23,7 +23,6 @@ from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.monitor import Monitor
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
-from centrality.analysis.severity import severity
 from centrality.model.display import FittedAttributes, frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
 from centrality.model.fitted import FittedModel, map_valid_rows
@@ -154,7 +153,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         rng = None if random_state is None else generator(random_state)
         return self._against_calibration_rows(
-            X, t, lambda rows, at, scores: conformal.p_values(rows.scores(self.fitted_.mixing, at), scores, rng)
+            X, t, lambda rows, at, scores: rows.p_values(self.fitted_.mixing, at, scores, rng)
         )
 
     def severity(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
@@ -172,10 +171,9 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         ['1 in 1', 'less than 1 in 10,000 (extrapolated)']
         """
 
-        def severities(rows: conformal.CalibrationRows, at: float, scores: Matrix) -> Matrix:
-            return severity(rows.scores(self.fitted_.mixing, at), scores, rows.tail(self.fitted_.mixing, at))
-
-        return self._against_calibration_rows(X, t, severities)
+        return self._against_calibration_rows(
+            X, t, lambda rows, at, scores: rows.severity(self.fitted_.mixing, at, scores)
+        )
 
     def p_value_intervals(self, X: ModelRows, t: float | None = None, *, confidence: float = 0.95) -> Matrix:
         """Return between which shares of ordinary rows that score as low each p-value lies, (n, 2).
@@ -273,6 +271,24 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         scores = self._units(X)
         t = one_t(self._own_or(t))
         return np.asarray(self.fitted_.mixing.mixed(scores, t) < self.fitted_.threshold(scores, rule, t))
+
+    def stands_apart(self, X: ModelRows, t: float | None = None) -> NDArray[np.bool_]:
+        """Say which rows of X are too odd for the tail of the others: for a file by itself, which tells no error rate.
+
+        Among themselves rows have the p-values 1/n, 2/n, ..., whatever they are, so `detect` calls none of them. Here a
+        tail is fitted to the scores of the others instead, which is an assumption: of clean files of 1,200 rows one in
+        fifty has such a row. Rows that the model was fitted on, in their order, are scored by networks that were
+        trained without them.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> X[:2] = [9.0, 9.0], [-9.0, 9.0]
+        >>> np.flatnonzero(FUSE(random_state=0, max_steps=200).fit(X).stands_apart(X)).tolist()
+        [0, 1]
+        """
+        check_is_fitted(self)
+        return self.fitted_.stands_apart(self._units(X), one_t(self._own_or(t)))
 
     # Marks: what people said of rows.
 

@@ -13,7 +13,7 @@ from centrality._internal.input import CheckedRows
 from centrality._internal.text import none_if_missing
 from centrality.analysis.conformal import CalibrationRows, subsample_evenly
 from centrality.analysis.drift import TrainingScores
-from centrality.model.fitted import FittedModel, map_valid_rows
+from centrality.model.fitted import SAME_ROWS, FittedModel, map_valid_rows
 from centrality.network.refinement import LearnedRefinement, ScoredRows, learn
 
 NEXT = 100  # rows that the estimate is about: those that would be looked at next
@@ -26,7 +26,6 @@ MARKS = ("outlier", "fine")  # marks to learn from; "later", nothing, None and N
 UNSAID = ("later", "", None)
 MOST = 250  # marks of each kind to learn from, evenly spaced among more: so learning takes a second at most
 SURE = 2  # marked outliers from which on the queue follows the corrected scores alone
-SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 
 Matrix = NDArray[np.float64]
 Marks = Sequence[str | None]
