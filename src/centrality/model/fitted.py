@@ -301,9 +301,11 @@ class FittedModel(FrozenArrays):
         Networks that were each trained on another half of the rows differ as much as two fits to all rows would (that
         is the variance by balanced half-samples); the mean of networks that saw the same rows differs by √members less.
         """  # (n,)
-        if (members := self.network.members) < 2:
+        members = self.network.members
+        if members < 2:
             raise InputError(
-                f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
+                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
+                "and remembers no rows. Call stability(X, rows) with the training rows X."
             )
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)

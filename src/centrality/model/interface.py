@@ -21,13 +21,17 @@ from centrality.analysis import conformal
 from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.monitor import Monitor
+from centrality.analysis.odd_share import OddShare, odd_share
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
+from centrality.analysis.stability import Stability
 from centrality.model.display import FittedAttributes, frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
 from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.model.reader import RowReader
 from centrality.model.refine import Marks, Review, refine_with_marks, review
+from centrality.model.refits import refit_on_parts
+from centrality.model.reservoir import MOST_KNOWN
 from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
 
@@ -105,8 +109,40 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return self._scored(X, FittedModel.scores, one_t(self.t))
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
-        """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
-        return self._of(X, FittedModel.standard_error, one_t(self._own_or(t)))
+        """Say how much `centrality` would change with other random numbers: its standard error.
+
+        The networks of an ensemble show it. A model of one network is trained again eight times, as by `stability`, on
+        the training rows that it remembers, which takes some seconds; a model from a file remembers none.
+        """
+        t = one_t(self._own_or(t))
+        reader = self._reader()
+        remembered = self.fitted_.remembered.rows
+        if self.fitted_.network.members > 1 or remembered is None:
+            return self._of(X, FittedModel.standard_error, t)
+        return refit_on_parts(self, remembered, reader.vectors(X), t, generator(0)).standard_error
+
+    def stability(
+        self, X: ModelRows, rows: ModelRows | None = None, *, t: float | None = None, random_state: int | None = 0
+    ) -> Stability:
+        """Train again, each time on another four fifths of X, and say how much the scores of `rows` change: print it.
+
+        X are the training rows; without `rows`, these are scored. The result has the `standard_error` of each row,
+        the `places` in the ranking that a row may have, and `p_value_intervals` for other random numbers, too.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> X[7] = [9.0, 9.0]
+        >>> stability = FUSE(random_state=0, max_steps=100).fit(X).stability(X)
+        >>> stability.places(np.array([7])).tolist()
+        [[1, 1]]
+        """
+        reader = self._reader()
+        if self.fitted_.context is not None:
+            raise InputError("A model with given columns is an ensemble: its standard_error tells how stable it is.")
+        vectors = reader.vectors(X)
+        scored = vectors if rows is None else reader.vectors(rows)
+        return refit_on_parts(self, vectors, scored, one_t(self._own_or(t)), generator(random_state))
 
     def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
@@ -219,15 +255,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         check_is_fitted(self)
         t = one_t(self._own_or(t))
         confidence = fraction("confidence", confidence)
-        calibration = self.fitted_.inlier_scores(t)
-        m = len(calibration)
-
-        def ranks(X: ModelRows) -> NDArray[np.int64]:
-            scores = self.fitted_.mixing.mixed(self._units(X), t)
-            unscored = np.isnan(scores)  # such a row may be ordinary
-            return np.where(unscored, m, np.searchsorted(calibration, scores, side="right"))
-
-        chosen = ranks(rows)
+        m = len(self.fitted_.inlier_scores(t))
+        chosen = self._ranks(self._units(rows), t)
         if among is None:
             among = max(len(chosen), self.fitted_.remembered.seen)
         if isinstance(among, int | np.integer):
@@ -235,8 +264,43 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
                 raise InputError(f"among must be at least the {len(chosen):,} rows that were chosen, got {among}.")
             pool = np.concatenate([chosen, np.full(int(among) - len(chosen), m)])
         else:
-            pool = ranks(among)
+            pool = self._ranks(self._units(among), t)
         return Certificate(len(chosen), most_ordinary(chosen, pool, m, confidence), len(pool), m, confidence)
+
+    def _ranks(self, units: Matrix, t: float) -> NDArray[np.int64]:
+        """Return how many calibration rows score no higher than each row; of a row without a score, all may."""
+        calibration = self.fitted_.inlier_scores(t)
+        scores = self.fitted_.mixing.mixed(units, t)
+        return np.where(np.isnan(scores), len(calibration), np.searchsorted(calibration, scores, side="right"))
+
+    def odd_share(self, X: ModelRows, *, t: float | None = None, confidence: float = 0.95) -> OddShare:
+        """Say what share of these rows is odd, without marks: print it.
+
+        A share of `at_least` rows holds with this confidence if calibration rows and ordinary rows are exchangeable:
+        exactly after `calibrate` or with `holdout`, approximately right after `fit`; `about` is an estimate. Odd rows
+        that score as ordinary ones do are in neither. Of the rows that the model was fitted on nothing can be told.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> rng = np.random.default_rng(0)
+        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(1000, 2)))
+        >>> new = rng.normal(size=(1000, 2))
+        >>> new[:60] += 9
+        >>> 40 <= model.odd_share(new).at_least <= 60
+        True
+        """
+        vectors = self._reader().vectors(X)
+        confidence = fraction("confidence", confidence)
+        t = one_t(self._own_or(t))
+        m = len(self.fitted_.inlier_scores(t))
+        units = map_valid_rows(vectors, self.fitted_.units)
+        calibrated_on_training_rows = self.fitted_.calibration_rows().rows is not None
+        if calibrated_on_training_rows and (
+            self.fitted_.held_out_units(units) is not units
+            or self.fitted_.remembered.estimated_overlap(vectors) > MOST_KNOWN
+        ):
+            return OddShare(len(units), None, None, confidence)
+        return odd_share(self._ranks(units, t), m, confidence)
 
     def threshold(
         self,
@@ -367,8 +431,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         far.
 
         While rows are exchangeable, an alarm is ever given with probability `alpha` at most, however long and however
-        often one looks. With `every` the monitor starts again after each alarm instead: the chance of a false one within
-        T rows is at most T / `every`. `state` is a file that `save` wrote, from which to go on.
+        often one looks. With `every` the monitor starts again after each alarm instead: the chance of a false one
+        within T rows is at most T / `every`. `state` is a file that `save` wrote, from which to go on.
 
         >>> import numpy as np
         >>> from centrality import FUSE

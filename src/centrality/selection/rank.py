@@ -108,7 +108,7 @@ def rank(
     given: Sequence[str] | Sequence[int] | str | int | None = None,
     random_state: int | None = 0,
 ) -> Any:
-    """Return the rows as a frame, the oddest first, with row, centrality, p_value, severity and reasons before its columns.
+    """Return the rows as a frame, the oddest first: row, centrality, p_value, severity, reasons, then their columns.
 
     The frame is of the kind that came in: pandas (with its index), polars or Arrow; an array gives an Arrow table.
 

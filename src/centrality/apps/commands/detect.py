@@ -143,14 +143,14 @@ def _apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[str, A
     others = np.sort(scores[~apart & ~np.isnan(scores)])
     rows = np.flatnonzero(apart)
     rows = rows[np.argsort(scores[rows], kind="stable")]
-    columns = {
+    columns: dict[str, Scores] = {
         "row": rows,
         "centrality": fitted.mixing.centrality(units[rows], t),
         "p_value": p_values(others, scores[rows]),
         "severity": severity(others, scores[rows], Tail.of(others)),
     }
-    found = (dict(zip(columns, values, strict=True)) for values in zip(*map(np.ndarray.tolist, columns.values())))
-    return list(found)
+    rows_as_columns = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in rows_as_columns]
 
 
 def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "Adapter", new: dict[str, str]) -> None:
@@ -224,4 +224,5 @@ def show(result: Result) -> str:
             "allowed (--false-positives N), more rows are called."
         )
     lines += counting_line(result, [found["row"] for found in few])
-    return "\n".join([*lines, *footer_lines(result, result["outliers"] or len(apart), len(few), "Rows apart" if apart else "Outliers")])
+    name = "Rows apart" if apart else "Outliers"
+    return "\n".join([*lines, *footer_lines(result, result["outliers"] or len(apart), len(few), name)])
