@@ -23,6 +23,7 @@ from centrality._internal.checks import InputError, optional
 from centrality._internal.devices import cores, is_cpu
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
+from centrality.analysis.apart import count_apart
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.report import Report
 from centrality.engine import engine
@@ -45,6 +46,7 @@ Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
 
+SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 FEWEST_PER_BLOCK = 8  # `rows_per_block` never returns fewer rows
 
 
@@ -303,9 +305,11 @@ class FittedModel(FrozenArrays):
         Networks that were each trained on another half of the rows differ as much as two fits to all rows would (that
         is the variance by balanced half-samples); the mean of networks that saw the same rows differs by √members less.
         """  # (n,)
-        if (members := self.network.members) < 2:
+        members = self.network.members
+        if members < 2:
             raise InputError(
-                f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
+                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
+                "and remembers no rows. Call stability(X, rows) with the training rows X."
             )
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
@@ -404,6 +408,35 @@ class FittedModel(FrozenArrays):
     def inlier_scores(self, t: float) -> Matrix:
         """Return the scores at t of the calibration rows that count as inliers, in rising order."""  # (m,)
         return self.calibration_rows().scores(self.calibration.mixing, t)
+
+    def held_out_units(self, units: Matrix) -> Matrix:
+        """Return the units of training rows, given in their order, by networks that were trained without them.
+
+        Other rows, and training rows that all networks know, keep the units given.
+        """
+        inliers = self.inliers
+        present = np.flatnonzero(~np.isnan(units).any(1))
+        if inliers is None or inliers.rows is None or len(present) != self.remembered.seen:
+            return units
+        rows = present[inliers.rows]
+        both = np.column_stack([self.mixing.mixed(inliers.units, 0.5), self.mixing.mixed(units[rows], 0.5)])
+        if not np.corrcoef(both.argsort(0).argsort(0).T)[0, 1] > SAME_ROWS:
+            return units
+        units = units.copy()
+        units[rows] = inliers.units
+        return units
+
+    def stands_apart(self, units: Matrix, t: float) -> NDArray[np.bool_]:
+        """Say which of the rows with these units are too odd for the tail of the others."""
+        scores = self.mixing.mixed(self.held_out_units(units), t)
+        order = np.argsort(scores, kind="stable")  # rows without a score come last
+        apart = np.zeros(len(scores), dtype=bool)
+        apart[order[: count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
+        return apart
+
+    def calibration_count(self, t: float) -> int:
+        """Return how many calibration rows count as inliers at t; 0 if the model has none."""
+        return 0 if self.inliers is None else len(self.inlier_scores(t))
 
     def calibration_rows(self) -> conformal.CalibrationRows:
         """Return the calibration rows; raise if the model has none."""

@@ -23,14 +23,17 @@ from centrality.analysis import conformal
 from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.monitor import Monitor
+from centrality.analysis.odd_share import OddShare, odd_share
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
-from centrality.analysis.severity import severity
+from centrality.analysis.stability import Stability
 from centrality.model.display import FittedAttributes, frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
 from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.model.reader import RowReader
 from centrality.model.refine import Marks, Review, refine_with_marks, review
+from centrality.model.refits import refit_on_parts
+from centrality.model.reservoir import MOST_KNOWN
 from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
 
@@ -111,9 +114,40 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return self._map_scored_rows(X, lambda rows: self.fitted_.scores(rows, t))
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
-        """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
-        at = one_t(self.t if t is None else t)
-        return self._map_rows(X, lambda rows: self.fitted_.standard_error(rows, at))
+        """Say how much `centrality` would change with other random numbers: its standard error.
+
+        The networks of an ensemble show it. A model of one network is trained again eight times, as by `stability`, on
+        the training rows that it remembers, which takes some seconds; a model from a file remembers none.
+        """
+        t = one_t(self.t if t is None else t)
+        reader = self._reader()
+        remembered = self.fitted_.remembered.rows
+        if self.fitted_.network.members > 1 or remembered is None:
+            return self._map_rows(X, lambda rows: self.fitted_.standard_error(rows, t))
+        return refit_on_parts(self, remembered, reader.vectors(X), t, generator(0)).standard_error
+
+    def stability(
+        self, X: ModelRows, rows: ModelRows | None = None, *, t: float | None = None, random_state: int | None = 0
+    ) -> Stability:
+        """Train again, each time on another four fifths of X, and say how much the scores of `rows` change: print it.
+
+        X are the training rows; without `rows`, these are scored. The result has the `standard_error` of each row,
+        the `places` in the ranking that a row may have, and `p_value_intervals` for other random numbers, too.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> X[7] = [9.0, 9.0]
+        >>> stability = FUSE(random_state=0, max_steps=100).fit(X).stability(X)
+        >>> stability.places(np.array([7])).tolist()
+        [[1, 1]]
+        """
+        reader = self._reader()
+        if self.fitted_.context is not None:
+            raise InputError("A model with given columns is an ensemble: its standard_error tells how stable it is.")
+        vectors = reader.vectors(X)
+        scored = vectors if rows is None else reader.vectors(rows)
+        return refit_on_parts(self, vectors, scored, one_t(self.t if t is None else t), generator(random_state))
 
     def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
@@ -162,7 +196,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         rng = None if random_state is None else generator(random_state)
         return self._against_calibration_rows(
-            X, t, lambda rows, at, scores: conformal.p_values(rows.scores(self.fitted_.mixing, at), scores, rng)
+            X, t, lambda rows, at, scores: rows.p_values(self.fitted_.mixing, at, scores, rng)
         )
 
     def severity(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
@@ -180,10 +214,9 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         ['1 in 1', 'less than 1 in 10,000 (extrapolated)']
         """
 
-        def severities(rows: conformal.CalibrationRows, at: float, scores: Matrix) -> Matrix:
-            return severity(rows.scores(self.fitted_.mixing, at), scores, rows.tail(self.fitted_.mixing, at))
-
-        return self._against_calibration_rows(X, t, severities)
+        return self._against_calibration_rows(
+            X, t, lambda rows, at, scores: rows.severity(self.fitted_.mixing, at, scores)
+        )
 
     def p_value_intervals(self, X: ModelRows, t: float | None = None, *, confidence: float = 0.95) -> Matrix:
         """Return between which shares of ordinary rows that score as low each p-value lies, (n, 2).
@@ -230,15 +263,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         check_is_fitted(self)
         t = one_t(self.t if t is None else t)
         confidence = fraction("confidence", confidence)
-        calibration = self.fitted_.inlier_scores(t)
-        m = len(calibration)
-
-        def ranks(X: ModelRows) -> NDArray[np.int64]:
-            scores = self.fitted_.mixing.mixed(self._units(X), t)
-            unscored = np.isnan(scores)  # such a row may be ordinary
-            return np.where(unscored, m, np.searchsorted(calibration, scores, side="right"))
-
-        chosen = ranks(rows)
+        m = len(self.fitted_.inlier_scores(t))
+        chosen = self._ranks(self._units(rows), t)
         if among is None:
             among = max(len(chosen), self.fitted_.remembered.seen)
         if isinstance(among, int | np.integer):
@@ -246,8 +272,43 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
                 raise InputError(f"among must be at least the {len(chosen):,} rows that were chosen, got {among}.")
             pool = np.concatenate([chosen, np.full(int(among) - len(chosen), m)])
         else:
-            pool = ranks(among)
+            pool = self._ranks(self._units(among), t)
         return Certificate(len(chosen), most_ordinary(chosen, pool, m, confidence), len(pool), m, confidence)
+
+    def _ranks(self, units: Matrix, t: float) -> NDArray[np.int64]:
+        """Return how many calibration rows score no higher than each row; of a row without a score, all may."""
+        calibration = self.fitted_.inlier_scores(t)
+        scores = self.fitted_.mixing.mixed(units, t)
+        return np.where(np.isnan(scores), len(calibration), np.searchsorted(calibration, scores, side="right"))
+
+    def odd_share(self, X: ModelRows, *, t: float | None = None, confidence: float = 0.95) -> OddShare:
+        """Say what share of these rows is odd, without marks: print it.
+
+        A share of `at_least` rows holds with this confidence if calibration rows and ordinary rows are exchangeable:
+        exactly after `calibrate` or with `holdout`, approximately right after `fit`; `about` is an estimate. Odd rows
+        that score as ordinary ones do are in neither. Of the rows that the model was fitted on nothing can be told.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> rng = np.random.default_rng(0)
+        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(1000, 2)))
+        >>> new = rng.normal(size=(1000, 2))
+        >>> new[:60] += 9
+        >>> 40 <= model.odd_share(new).at_least <= 60
+        True
+        """
+        vectors = self._reader().vectors(X)
+        confidence = fraction("confidence", confidence)
+        t = one_t(self.t if t is None else t)
+        m = len(self.fitted_.inlier_scores(t))
+        units = map_valid_rows(vectors, self.fitted_.units)
+        calibrated_on_training_rows = self.fitted_.calibration_rows().rows is not None
+        if calibrated_on_training_rows and (
+            self.fitted_.held_out_units(units) is not units
+            or self.fitted_.remembered.estimated_overlap(vectors) > MOST_KNOWN
+        ):
+            return OddShare(len(units), None, None, confidence)
+        return odd_share(self._ranks(units, t), m, confidence)
 
     def threshold(
         self,
@@ -282,6 +343,24 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         scores = self._units(X)
         t = one_t(self.t if t is None else t)
         return np.asarray(self.fitted_.mixing.mixed(scores, t) < self.fitted_.threshold(scores, rule, t))
+
+    def stands_apart(self, X: ModelRows, t: float | None = None) -> NDArray[np.bool_]:
+        """Say which rows of X are too odd for the tail of the others: for a file by itself, which tells no error rate.
+
+        Among themselves rows have the p-values 1/n, 2/n, ..., whatever they are, so `detect` calls none of them. Here a
+        tail is fitted to the scores of the others instead, which is an assumption: of clean files of 1,200 rows one in
+        fifty has such a row. Rows that the model was fitted on, in their order, are scored by networks that were
+        trained without them.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> X[:2] = [9.0, 9.0], [-9.0, 9.0]
+        >>> np.flatnonzero(FUSE(random_state=0, max_steps=200).fit(X).stands_apart(X)).tolist()
+        [0, 1]
+        """
+        check_is_fitted(self)
+        return self.fitted_.stands_apart(self._units(X), one_t(self.t if t is None else t))
 
     # Marks that people put on rows.
 

@@ -13,7 +13,8 @@ from centrality._internal.input import CheckedRows
 from centrality._internal.text import none_if_missing
 from centrality.analysis.conformal import CalibrationRows, subsample_evenly
 from centrality.analysis.drift import TrainingScores
-from centrality.model.fitted import FittedModel, map_valid_rows
+from centrality.analysis.odd_share import most_odd
+from centrality.model.fitted import SAME_ROWS, FittedModel, map_valid_rows
 from centrality.network.refinement import LearnedRefinement, ScoredRows, learn
 
 NEXT = 100  # rows that the estimate is about: those that would be looked at next
@@ -26,7 +27,6 @@ MARKS = ("outlier", "fine")  # marks to learn from; "later", nothing, None and N
 UNSAID = ("later", "", None)
 MOST = 250  # marks of each kind to learn from, evenly spaced among more: so learning takes a second at most
 SURE = 2  # marked outliers from which on the queue follows the corrected scores alone
-SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 
 Matrix = NDArray[np.float64]
 Marks = Sequence[str | None]
@@ -57,10 +57,13 @@ class RemainingOutliers:
         return f"{text} You may stop here." if self.enough else text
 
 
-def errors_left(log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_]) -> RemainingOutliers:
+def errors_left(
+    log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_], most: int | None = None
+) -> RemainingOutliers:
     """Return how many of the rows with these log-odds are likely outliers.
 
-    `of_marked` are log-odds of the marked rows by the other marks alone: they show a common error of all log-odds.
+    `of_marked` are log-odds of the marked rows by the other marks alone: they show a common error of all log-odds. At
+    `most` so many can be outliers.
     """
     if not len(log_odds):
         return RemainingOutliers(0, 0.0, 0, 0)
@@ -70,6 +73,9 @@ def errors_left(log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_])
     weights = np.exp(-0.5 * ((GRID[:, None] - GRID) / DRIFT) ** 2) @ (of_marks / of_marks.sum())
     chances = 1 / (1 + np.exp(-np.clip(log_odds + GRID[:, None], -50, 50)))  # (grid, n)
     counts = weights / weights.sum() @ _counts(chances)
+    if most is not None:
+        counts[max(most, 0) + 1 :] = 0.0
+        counts /= counts.sum()
     tail = (1 - COVERAGE) / 2
     low, high = np.searchsorted(np.cumsum(counts), [tail, 1 - tail])
     return RemainingOutliers(len(log_odds), float(counts @ np.arange(len(counts))), int(low), int(high))
@@ -135,7 +141,10 @@ def review(fitted: FittedModel, vectors: CheckedRows, marks: Marks, t: float) ->
     if lesson.outlier.sum() < SURE:
         order = alternate(order, _ranked(lesson.scores, lesson.marked))
     of_marked = learned.log_odds(lesson.scores[lesson.marked[lesson.used]] + learned.leave_one_out)
-    left = errors_left(log_odds[order[:NEXT]], of_marked + lesson.prior_log_odds, lesson.outlier[lesson.used])
+    # Marks of outliers alone do not say where outliers end: then scores must, and there may be as many again.
+    found = len(lesson.marked)
+    most = max(most_odd(lesson.scores) - found, found) if lesson.outlier.all() else None
+    left = errors_left(log_odds[order[:NEXT]], of_marked + lesson.prior_log_odds, lesson.outlier[lesson.used], most)
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 

@@ -22,6 +22,7 @@ from centrality.apps.commands._reading import (
     in_words,
     require_rows_output,
     rows_output,
+    severity_in_words,
 )
 from centrality.apps.commands._terminal import Result, paint, shows_progress
 
@@ -43,7 +44,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     _series.time_arguments(command, by=False)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
-    rows_output(command, "all rows, the oddest first, with centrality, p-value and reasons,")
+    rows_output(command, "all rows, the oddest first, with centrality, p-value, severity and reasons,")
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -64,6 +65,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": ranked.rows,
         "rows_above": ranked.rows_above,
         "t": t,
+        "calibration_rows": model.fitted_.calibration_count(t),
         "shows": columns_to_print(model),
         "central": ranked.best,
         "peripheral": ranked.worst,
@@ -101,23 +103,29 @@ def _ends(ends: Result, of: str, result: Result) -> list[str]:
     for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
         lines.append(paint(f"{heading} of {of} at t = {result['t']:g}", "heading"))
         lines.append(paint("      row  score   t 0-1  holds", "faint"))
-        lines += [_line(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
+        for row in rows:
+            why = rows is ends["peripheral"]
+            lines.append(_line(row, result["shows"], reasons_first=why))
+            lines += _why(row, result["calibration_rows"]) if why else []
+        lines.append("")
     return lines
 
 
-def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
-    """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
+def _line(row: "RankedRow", only: list[str] | None, *, reasons_first: bool) -> str:
+    """Show a row on one line: its number, its score, a sparkline from global to local, and what it holds.
+
+    What lowers its centrality can come first.
+    """
+    named = [reason["feature"] for reason in row.get("reasons", [])] if reasons_first else []
+    values = {name: row["holds"][name] for name in named if name in row["holds"]} | row["holds"]
     scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
-    values = row["holds"]
-    if why:  # those of columns that lower its centrality come first
-        named = [reason["feature"] for reason in row.get("reasons", [])]
-        values = {name: values[name] for name in named if name in values} | values
-    holds = excerpt(values, only)
-    line = f"{scores}  {holds}".rstrip()
-    reasons = in_words(row)
-    if not (why and reasons):
-        return line
-    return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
+    return f"{scores}  {excerpt(values, only)}".rstrip()
+
+
+def _why(row: "RankedRow", calibration_rows: int) -> list[str]:
+    """Say below a row how rare it is, and why."""
+    said = ": ".join(filter(None, [severity_in_words(row, calibration_rows), in_words(row)]))
+    return wrap(said, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")
 
 
 def sparkline(values: Iterable[float]) -> str:

@@ -40,6 +40,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "close to it otherwise",
     )
     command.add_argument(
+        "--severity",
+        action="store_true",
+        help="add severity, or severity_t25: one in how many ordinary rows is as odd; extrapolated where that is more "
+        "than there are calibration rows, up to ten times as many",
+    )
+    command.add_argument(
         "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
     )
     command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
@@ -109,7 +115,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         watch = DriftMonitor(
             model.fitted_.training_scores, arguments.drift_window, _warn, reader_of(model).names_of_vectors()
         )
-    if arguments.p_values:
+    if arguments.p_values or arguments.severity:
         model.fitted_.calibration_rows()  # if there are none, say so before the work
     ts = arguments.t or [model.t]
     return ScoringJob(
@@ -121,6 +127,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         explain=arguments.explain,
         resume=arguments.resume,
         on_error=arguments.on_error,
+        severity=arguments.severity,
     )
 
 
