@@ -65,10 +65,6 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "fuse.paper": {
-        "numpy takes every negative length as the one to be worked out": (
-            "Partition.matchings: yield np.concatenate([self.first[:full].reshape(-2, b), second.reshape(-1, b)], axis=1)",
-            "Partition.matchings: yield np.concatenate([self.first[:full].reshape(-1, b), second.reshape(-2, b)], axis=1)",
-        ),
         "a window of random anchors, turned or run through backwards: the same judges": (
             "Partition.judges: if self.scheme.all_anchors or count > size:",
             "Partition.judges: return np.asarray(self.anchors[(np.asarray(start)[..., None] - np.arange(count)) % size])",

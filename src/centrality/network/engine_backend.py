@@ -142,9 +142,9 @@ class EngineScorer(NetworkScorer):
             return super().mixtures(scaling, calibration, t, rows, squeezed=squeezed)
         if (prepared := self._prepared) is None or prepared[0] is not scaling or prepared[1] is not calibration:
             prepared = self._prepare(scaling, calibration)
-        share, allowance = calibration.mixing.constants_at(t)
+        mixing = calibration.mixing
         try:
-            return self._model.mixtures(as_floats(rows), *prepared[2:], share, allowance, squeezed)
+            return self._model.mixtures(as_floats(rows), *prepared[2:], mixing.share(t), mixing.allowance(t), squeezed)
         except OverflowError:
             raise InputError(NOT_FINITE) from None
 
