@@ -60,8 +60,8 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "any shape but (2,) means no": ("_elementwise: together = np.empty(1)",),
         "the border itself, and a millionth of a millionth beside it": (
-            "_require_dissimilarity: if (uneven >= 1e-06 * np.maximum(part, mirror) + 1e-12).any():",
-            "_require_dissimilarity: if (uneven > 1e-06 * np.minimum(part, mirror) + 1e-12).any():",
+            "DissimilarityMatrix.__init__: if (asymmetry >= ASYMMETRY * np.maximum(block, mirror) + ASYMMETRY_AT_ZERO).any():",
+            "DissimilarityMatrix.__init__: if (asymmetry > ASYMMETRY * np.minimum(block, mirror) + ASYMMETRY_AT_ZERO).any():",
         ),
     },
     "fuse.paper": {

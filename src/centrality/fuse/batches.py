@@ -15,7 +15,7 @@ from centrality.fuse.data import Index, TrainingData
 from centrality.fuse.paper import Partition
 
 Positions = tuple[Index, ...]  # arrays of equal length, with one entry for each step
-COMPARISONS_PER_CANDIDATE = 4  # second candidates that each first one meets: a comparison costs less than a row
+OPPONENTS = 4  # second candidates that each first one is compared with: a comparison costs less than a row
 BATCHES_PER_DRAW = 32  # of which a partition draws the anchors in one call
 NOISE_VALUES = 1 << 20  # drawn together at most: 4 MiB
 DRAWS = 10  # of a training, at least: after each, the losses of its steps are checked
@@ -46,7 +46,7 @@ class Batches:
 
     positions: NDArray[np.int64]  # (steps, members, 2b + r + m): first candidates, second ones, rows to noise, anchors
     candidates: int  # b, the number of first candidates, and of second ones; 0: the global head learns nothing
-    comparisons_per_candidate: int  # s: first candidate i is compared with the second ones i, i + 1, ..., i + s - 1
+    opponents: int  # s: first candidate i is compared with the second ones i, i + 1, ..., i + s - 1
     preferences: NDArray[np.float32] | None  # (steps, members, s, b) π̂; None: a step computes it from its anchors
     noise: NDArray[np.float32]  # (steps, members, r, p) standard normal
     row_scales: RowScales  # of the r rows to noise; r = 0: the local head learns nothing
@@ -74,7 +74,7 @@ class BatchSampler:
         rows_learned = [len(data.learned_by(member)) for member in members]
         # A quarter as many first candidates as noised rows, if there are enough rows: each is compared several times.
         self.candidates = max(1, min(config.batch_size // 4, config.scheme.candidates(min(rows_learned))))
-        self.comparisons_per_candidate = min(COMPARISONS_PER_CANDIDATE, self.candidates)
+        self.opponents = min(OPPONENTS, self.candidates)
         scales = len(config.noise_scales)
         self.noised = -(-config.batch_size // scales) * scales  # each noise scale has as many rows as any other
         self.rows_per_step = self._members * (2 * self.candidates + self.noised)
@@ -101,7 +101,7 @@ class BatchSampler:
         if not isinstance(self._comparison, NamedMetric):
             preferences = np.stack(
                 [
-                    preference(self._comparison, of_step, anchors_of_step, self.comparisons_per_candidate)
+                    preference(self._comparison, of_step, anchors_of_step, self.opponents)
                     for of_step, anchors_of_step in zip(candidates, anchors, strict=True)
                 ]
             )
@@ -109,7 +109,7 @@ class BatchSampler:
         return Batches(
             np.concatenate([candidates, to_noise, anchors], axis=2).astype(np.int64),
             self.candidates,
-            self.comparisons_per_candidate,
+            self.opponents,
             preferences,
             self._rng_of_noise.standard_normal(shape, dtype=np.float32),
             self._row_scales,
