@@ -251,7 +251,7 @@ def _calibration_rows(
     if not np.asarray(np.corrcoef(ranks.T))[0, 1] > SAME_ROWS:
         return None
     left_out = np.setdiff1d(fine, rows)
-    if not len(left_out) or not fitted.independent_halves:  # one network has learned from most rows outside `rows`
+    if not len(left_out) or not fitted.members_differ:  # one network has learned from most rows outside `rows`
         return rows, inliers.units
     more = map_valid_rows(vectors[left_out], fitted.units)
     return np.append(rows, left_out), np.concatenate([inliers.units, more])

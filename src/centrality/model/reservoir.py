@@ -9,7 +9,7 @@ from scipy import sparse
 
 from centrality._internal.checks import warn_caller
 from centrality._internal.input import CheckedRows
-from centrality.network.folds import LEARNED_BY_ALL, Units
+from centrality.network.folds import LEARNED_BY_ALL, Records
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
 FEWEST_REMEMBERED = 256  # rows, however wide they are
@@ -55,8 +55,9 @@ class Reservoir:
         """Return the folds of new rows, with those that copy remembered rows in the folds of these."""
         if self.rows is None or self.folds is None:
             return folds
-        units, old = Units.of(_together(self.rows, X)), self.rows.shape[0]
-        first = np.flatnonzero(units.first)[units.of_row[old:]]
+        records = Records.of(_together(self.rows, X))
+        old = self.rows.shape[0]
+        first = np.flatnonzero(records.first)[records.of_row[old:]]
         return np.where(first < old, self.folds[np.minimum(first, old - 1)], folds)
 
     def warn_of_known(self, rows: CheckedRows | None) -> None:
