@@ -25,6 +25,7 @@ from centrality.analysis.odd_share import OddShare, odd_share
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
 from centrality.analysis.stability import Stability
+from centrality.analysis.streams import Streams
 from centrality.model.display import FittedAttributes, frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
 from centrality.model.fitted import FittedModel, map_valid_rows
@@ -472,6 +473,38 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         if state is not None:
             monitor.load(state)
         return monitor
+
+    def streams(
+        self,
+        *,
+        fdr: float = 0.05,
+        state: str | PathLike[str] | None = None,
+        t: float | None = None,
+        random_state: int | None = 0,
+    ) -> Streams:
+        """Watch several streams of rows by their names: `update(name, rows)` gives a value with `changed`.
+
+        Each has a monitor of its own. Of the streams called changed, a share of `fdr` at most is not, on average,
+        however long and however often one looks. `state` is a file that `save` wrote, from which to go on.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> rng = np.random.default_rng(0)
+        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(500, 2)))
+        >>> streams = model.streams()
+        >>> for name, shift in (("pump 1", 0), ("pump 2", 1)):
+        ...     for rows in (rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + shift):
+        ...         watch = streams.update(name, rows)
+        >>> streams.changed
+        ['pump 2']
+        """
+        streams = Streams(
+            lambda place: self.monitor(t=t, random_state=None if random_state is None else random_state + place),
+            fdr=fdr,
+        )
+        if state is not None:
+            streams.load(state)
+        return streams
 
     # Why.
 
