@@ -13,7 +13,9 @@ def test_as_many_ordinary_blocks_are_called_as_asked_for(asked):
     """Scores of independent blocks that follow the curve itself: few blocks, so that its estimate matters."""
     rng, called, series = np.random.default_rng(0), 0, 1500
     for _ in range(series):
-        highest = (1 - (-np.log(rng.uniform(size=30))) ** 0.15) / 0.15
+        below = rng.uniform(size=30)
+        highest = (1 - (-np.log(np.minimum(below, 0.99))) ** 0.15) / 0.15
+        highest += 0.56 * np.log(0.01 / np.minimum(1 - below, 0.01))
         scores = np.repeat(highest, 20)
         called += (highest > Peaks.of([scores], 10).threshold(asked, 600)).sum()
     spread = np.sqrt(asked / series)

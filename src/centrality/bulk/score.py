@@ -283,7 +283,7 @@ def _score_batches(
             if sink is None:
                 note = (
                     {NOTE: job.note(source.files[0].file if len(source.files) == 1 else None)}
-                    if formats.FORMATS[kind].keeps_note
+                    if formats.keeps_note(kind)
                     else None
                 )
                 is_alike = isinstance(source, TextSource) and source.kind == kind

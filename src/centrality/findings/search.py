@@ -15,6 +15,7 @@ from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
 from centrality.chain import Chain
+from centrality.findings.columns import GapWords, is_gap_word
 from centrality.findings.finding import Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
@@ -29,6 +30,7 @@ from centrality.tables.binary import IMAGE_SUFFIXES
 COVERED = 0.8  # the share of a finding's rows in others, of the same columns, from which on it follows from them
 DOUBTFUL = 2.0  # what every other cell has is no doubt
 OF_CELLS = frozenset({"placeholder", "scale", "format", "unreadable", "slipped", "markup", "spelling", "label"})
+WITH_GAP_WORDS = (".csv", ".tsv", ".xlsx")  # kinds of files whose reader takes N/A for a gap
 VECTORS = 32  # columns of an array from which on they are a vector, not columns with a meaning of their own
 
 Path_ = str | os.PathLike[str]
@@ -93,6 +95,7 @@ def check(
             changes=changes,
             time=time,
             by=by,
+            gap_words=_gap_words(rows, data) if isinstance(rows, str | os.PathLike) else {},
         )
         items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
     return Findings(
@@ -123,6 +126,24 @@ def _laid_out(rows: ModelRows | Path_) -> tuple[Any, Any, bool]:
         raise InputError("Rows were wanted, got none.")
     table = as_arrow(frame)
     return frame, table, is_frame(rows) or table.num_columns < VECTORS
+
+
+def _gap_words(path: Path_, data: pa.Table) -> dict[str, GapWords]:
+    """Return the words for nothing, such as N/A, that a file's reader has taken for gaps: by column, and their rows."""
+    names = [name for name in data.column_names if data[name].null_count]
+    words: dict[str, GapWords] = {}
+    with tables.gap_words_kept(), tables.open_rows(path) as source:
+        if not names or source.kind not in WITH_GAP_WORDS:
+            return words
+        texts = pa.Table.from_batches(source.batches(names, dict.fromkeys(names, pa.string())))
+    for name in names:
+        column = texts[name].combine_chunks().dictionary_encode()
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        gaps = data[name].is_null().to_numpy()
+        for code, word in enumerate(column.dictionary.to_pylist()):
+            if is_gap_word(word) and len(rows := np.flatnonzero((codes == code) & gaps)):
+                words.setdefault(name, {})[word] = rows
+    return words
 
 
 def _is_numbered(names: Sequence[str]) -> bool:

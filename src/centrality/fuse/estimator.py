@@ -392,7 +392,7 @@ class FUSE(CentralityModel):
             check_is_fitted(self)
         return NumberReader(self, self.fitted_)
 
-    def _scored(self, X: ModelRows, work: Callable[..., NDArray[np.float64]], *given: object) -> NDArray[np.float64]:
+    def _map_scored_rows(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         fitted = vars(self).get("fitted_")
         rows: Any = None
         if fitted is None or fitted.context is not None:
@@ -401,7 +401,7 @@ class FUSE(CentralityModel):
             rows = fitted.tensor_on_gpu(X)
         if rows is None:
             rows = rows_to_score(self, X)
-        return work(self.fitted_, rows, *given)  # every row has its numbers: none is left out
+        return work(rows)  # every row has its numbers: none is left out
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):

@@ -6,7 +6,9 @@ A subclass defines how to fit and how to turn its rows into vectors; everything 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
 from os import PathLike
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -16,7 +18,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._internal.checks import InputError, fraction, generator, whole_number
-from centrality._internal.input import CentralityEstimator, Dissimilarity, ModelRows
+from centrality._internal.input import CentralityEstimator, CheckedRows, Dissimilarity, ModelRows
 from centrality.analysis import conformal
 from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
@@ -39,8 +41,9 @@ from centrality.network.scaling import dense
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
 
-MOST_WATCHED = 50  # columns that a monitor watches by themselves: with more, only scores
+MOST_WATCHED = 50  # of more columns than these, a monitor watches none, only the scores
 LOW = 0.05  # a head is low below this quantile of typical rows
+EXPLORER = "centrality.apps.explorer.widget"  # the module of the notebook widget and the page
 
 Matrix = NDArray[np.float64]
 Model = TypeVar("Model", bound="CentralityModel")
@@ -48,13 +51,14 @@ Model = TypeVar("Model", bound="CentralityModel")
 
 @frames_when_asked
 class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, ABC):
-    """Score rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
+    """Scores rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
 
-    _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
-    _measurements: NDArray[np.bool_] | None = None  # of vectors that a representation has scaled
+    # Of vectors that a representation makes: the names of the features, and which of them each number belongs to.
+    _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None
+    _measurements: NDArray[np.bool_] | None = None  # which numbers of such vectors are measurements
     __metadata_request__fit = {"dissimilarity": UNUSED}  # noqa: RUF012  (scikit-learn would cut a square matrix by rows)
 
-    # What a kind of model defines.
+    # These methods differ between kinds of models.
 
     @classmethod
     @abstractmethod
@@ -63,7 +67,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     @abstractmethod
     def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
-        """Learn what is typical of the rows of X."""
+        """Learn which rows are typical from the rows of X."""
 
     @abstractmethod
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
@@ -85,29 +89,30 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     def heads(self, X: ModelRows) -> Matrix:
         """Return global and local centrality, (n, 2), each in [0, 1]; `model.fitted_.mixing(heads, t)` mixes them."""
-        return self._scored(X, FittedModel.heads)
+        return self._map_scored_rows(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: ModelRows) -> Matrix:
         """Return both heads before calibration, (n, 2).
 
         With one network and one noise scale, as in `as_in_paper`, these are the paper's logit g and potential l.
-        Otherwise they are, of each head, the lowest of the networks' scores, each in its own units: good for ranking,
-        but no log-density.
+        Otherwise each head's raw score is the lowest that any of the networks gives, after each network has been
+        calibrated by itself: good for ranking, but no log-density.
         """
-        return self._of(X, FittedModel.raw)
+        return self._map_rows(X, lambda rows: self.fitted_.raw(rows))
 
     def centrality(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
-        """Say how central each row is, in [0, 1], at the model's own t or at this: (n,), or (n, len(t)) for a list."""
-        t = self._own_or(t)
-        checked_t(t)  # before the work, not after it
-        return self._scored(X, FittedModel.centrality, t)
+        """Say how central each row is, in [0, 1], at `t` or else the model's own t: (n,), or (n, len(t)) for a list."""
+        at = self.t if t is None else t
+        checked_t(at)  # before the work, not after it
+        return self._map_scored_rows(X, lambda rows: self.fitted_.centrality(rows, at))
 
     def score_samples(self, X: ModelRows) -> Matrix:
-        """Return the centrality at the model's own t on a scale without ends: larger means more normal.
+        """Return the centrality at the model's own t, not squeezed into [0, 1]: larger means more normal.
 
         It ranks rows as `centrality` does, and distinguishes far outliers to which `centrality` gives numbers near 0.
         """
-        return self._scored(X, FittedModel.scores, one_t(self.t))
+        t = one_t(self.t)
+        return self._map_scored_rows(X, lambda rows: self.fitted_.scores(rows, t))
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
         """Say how much `centrality` would change with other random numbers: its standard error.
@@ -115,11 +120,11 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         The networks of an ensemble show it. A model of one network is trained again eight times, as by `stability`, on
         the training rows that it remembers, which takes some seconds; a model from a file remembers none.
         """
-        t = one_t(self._own_or(t))
+        t = one_t(self.t if t is None else t)
         reader = self._reader()
         remembered = self.fitted_.remembered.rows
         if self.fitted_.network.members > 1 or remembered is None:
-            return self._of(X, FittedModel.standard_error, t)
+            return self._map_rows(X, lambda rows: self.fitted_.standard_error(rows, t))
         return refit_on_parts(self, remembered, reader.vectors(X), t, generator(0)).standard_error
 
     def stability(
@@ -143,14 +148,14 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             raise InputError("A model with given columns is an ensemble: its standard_error tells how stable it is.")
         vectors = reader.vectors(X)
         scored = vectors if rows is None else reader.vectors(rows)
-        return refit_on_parts(self, vectors, scored, one_t(self._own_or(t)), generator(random_state))
+        return refit_on_parts(self, vectors, scored, one_t(self.t if t is None else t), generator(random_state))
 
     def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
         return self.heads(X)
 
     def fit_transform(self, X: ModelRows, y: object = None) -> Matrix:
-        """Fit, and return the heads; in a pipeline, `y` are the labels of what follows, and none of this model's."""
+        """Fit, and return the heads; `y` is not used: in a pipeline it holds the labels for later steps."""
         return self.fit(X).transform(X)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
@@ -162,10 +167,12 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     def calibrate(self, X: ModelRows | None = None, *, contamination: float | str = 0.0) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
-        They replace those that `fit` left out; without X, these stay. Of over 20,000, evenly spaced ones are kept.
-        Outliers among them make p-values too large: fewer are found. If you say that at most a share `contamination` of
-        them are outliers, the least central ones are left out: for a new inlier, P(p <= a) is then at most a + that.
-        With "auto", as right after `fit`, a group of them is left out that lies apart from the rest, if there is one.
+        They replace the calibration rows that `fit` left out of training; without X, those stay. Of more than 20,000
+        rows, 20,000 evenly spaced ones are used.
+        Outliers among the calibration rows make p-values too large, so that fewer outliers are found. If you say that
+        at most a share `contamination` of them are outliers, that share of them, the least central, is left out: for a
+        new inlier, P(p <= a) is then at most a + `contamination`. With "auto", as right after `fit`, a group that lies
+        apart from the other calibration rows is left out, if there is one.
         """
         vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
@@ -179,7 +186,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
     ) -> Matrix:
-        """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
+        """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list of t.
 
         A p-value is the chance that an ordinary row scores as low as this one: P(p <= a) <= a for every a.
         That is exact with `holdout` or after `calibrate`, whose rows no network has seen, and holds approximately right
@@ -225,8 +232,9 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         (array([0.0011]), array([[0.    , 0.0041]]))
         """
         confidence = fraction("confidence", confidence)
-        p = self.p_values(X, one_t(self._own_or(t)))
-        return conformal.p_value_intervals(p, len(self.fitted_.inlier_scores(one_t(self._own_or(t)))), confidence)
+        at = one_t(self.t if t is None else t)
+        p = self.p_values(X, at)
+        return conformal.p_value_intervals(p, len(self.fitted_.inlier_scores(at)), confidence)
 
     def certificate(
         self,
@@ -254,7 +262,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         True
         """
         check_is_fitted(self)
-        t = one_t(self._own_or(t))
+        t = one_t(self.t if t is None else t)
         confidence = fraction("confidence", confidence)
         m = len(self.fitted_.inlier_scores(t))
         chosen = self._ranks(self._units(rows), t)
@@ -292,7 +300,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         vectors = self._reader().vectors(X)
         confidence = fraction("confidence", confidence)
-        t = one_t(self._own_or(t))
+        t = one_t(self.t if t is None else t)
         m = len(self.fitted_.inlier_scores(t))
         units = map_valid_rows(vectors, self.fitted_.units)
         calibrated_on_training_rows = self.fitted_.calibration_rows().rows is not None
@@ -319,7 +327,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
         """
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
-        score = self.fitted_.threshold(self._units(X), rule, one_t(self._own_or(t)))
+        score = self.fitted_.threshold(self._units(X), rule, one_t(self.t if t is None else t))
         return float(self.fitted_.mixing.squeeze(np.array(score))) if np.isfinite(score) else score
 
     def detect(
@@ -331,10 +339,10 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         contamination: float | None = None,
         t: float | None = None,
     ) -> NDArray[np.bool_]:
-        """Say which rows are outliers: those less central than `threshold` says. Without a rule, fdr=0.05."""
+        """Say which rows are outliers: those less central than the `threshold` of a rule; without a rule, fdr=0.05."""
         rule = conformal.Rule.chosen_or_usual(fdr=fdr, false_positives=false_positives, contamination=contamination)
         scores = self._units(X)
-        t = one_t(self._own_or(t))
+        t = one_t(self.t if t is None else t)
         return np.asarray(self.fitted_.mixing.mixed(scores, t) < self.fitted_.threshold(scores, rule, t))
 
     def stands_apart(self, X: ModelRows, t: float | None = None) -> NDArray[np.bool_]:
@@ -353,18 +361,19 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         [0, 1]
         """
         check_is_fitted(self)
-        return self.fitted_.stands_apart(self._units(X), one_t(self._own_or(t)))
+        return self.fitted_.stands_apart(self._units(X), one_t(self.t if t is None else t))
 
-    # Marks: what people said of rows.
+    # Marks that people put on rows.
 
     def learn_marks(self, X: ModelRows, marks: Marks) -> Self:
         """Return a model whose ranking has learned from rows that people marked; this one stays as it is.
 
-        X : the rows among which marks stand, best those of `fit` in their order: error rates hold for no others.
-        marks : "outlier", "fine" or None for each row of X; "later" is as None.
+        X : the rows that were marked and others, best all rows of `fit` in their order: error rates hold only then.
+        marks : "outlier", "fine" or None for each row of X; "later" means None.
 
-        Scores move by a sum over columns, `predict` calls what is more likely an outlier than not, and `detect` and
-        `p_values` compare with calibration rows that nobody calls outliers. Without marks nothing changes.
+        Each column adds a correction to the scores. `predict` calls a row an outlier that is more likely one than not;
+        `detect` and `p_values` leave rows marked as outliers out of the calibration rows. Without marks nothing
+        changes.
 
         >>> import numpy as np
         >>> from centrality import FUSE
@@ -383,15 +392,18 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return with_fitted(self, refine_with_marks(self.fitted_, vectors, marks, one_t(self.t)))
 
     def review(self, X: ModelRows, marks: Marks) -> Review:
-        """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
+        """Say which rows of X to look at next, given the marks so far, and how many outliers are likely left.
 
-        It takes the model as it was fitted, and all marks. Print it, or take its `order`, `chance` and `left`.
+        Call it on the model before it learned marks, with all marks. Print the result, or take its `order`, `chance`
+        and `left`.
         """
         vectors = self._reader().vectors(X)
         return review(self.fitted_, vectors, marks, one_t(self.t))
 
     def _units(self, X: ModelRows) -> Matrix:
-        return self._scored(X, FittedModel.units)
+        return self._map_scored_rows(X, lambda rows: self.fitted_.units(rows))
+
+    # Rows that come later.
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows are like the training rows: by their scores, column by column, and pair by pair.
@@ -447,7 +459,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         check_is_fitted(self)
         reader = self._reader()
-        t = one_t(self._own_or(t))
+        t = one_t(self.t if t is None else t)
         mixing = self.fitted_.mixing
         columns = self.fitted_.training_scores.columns
         watched = columns is not None and columns.values.shape[1] <= MOST_WATCHED
@@ -512,32 +524,33 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """Say what each feature contributes to a row's centrality, compared with a typical point: (n, features).
 
         Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(point, t),
-        within 0.001. The point is the deepest one of the typical region next to the row, which is `center_` where
-        there is one region only; or the row that `baseline` gives, such as `center_`. The numbers that stand for one
-        column of a `Table` are taken together; a `Series` has its features, texts and images have the numbers of
-        their vectors.
+        within 0.001. The point is the deepest one of the typical region nearest to the row, so `center_` if there is
+        only one region; or the row `baseline`, if you give one. Of a `Table` the features are its columns, of a
+        `Series` its features; texts and images have the numbers of their vectors.
         """
-        check_is_fitted(self)
-        t = one_t(self._own_or(t))
-        start = None if baseline is None else self._baseline(baseline)
         reader = self._reader()
-        return reader.by_feature(self._of(X, FittedModel.explain, t, start, reader.owner()))
+        at = one_t(self.t if t is None else t)
+        point = None if baseline is None else self._baseline(baseline)
+        owner = reader.owner()
+        vectors = reader.vectors(X)
+        return reader.by_feature(map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, at, point, owner)))
 
     def reasons(
         self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
     ) -> Reasons:
-        """Name the features that lower each row's centrality the most: print it, or show it in a notebook.
+        """Name the features that lower each row's centrality the most: print the result, or show it in a notebook.
 
-        `names` are those of the features, where X does not bring them.
+        `names` are the names of the features, if the rows that the model was fitted on had none.
         """
         reader = self._reader()
-        t = one_t(self._own_or(t))
-        reader.features_with_names()  # before the work, not after it
+        at = one_t(self.t if t is None else t)
+        reader.features_with_names()  # raises before the work if there are none
+        owner = reader.owner()
         vectors = reader.vectors(X)
-        contributions = map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, t, owner=reader.owner()))
-        scores = map_valid_rows(vectors, lambda rows: self.fitted_.centrality(rows, t))
+        contributions = map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, at, owner=owner))
+        scores = map_valid_rows(vectors, lambda rows: self.fitted_.centrality(rows, at))
         values = reader.values(X, vectors)
-        return reader.reasons(t, scores, contributions, values, vectors, top=top, names=names)
+        return reader.reasons(at, scores, contributions, values, vectors, top=top, names=names)
 
     def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
         """Say which head finds each row odd: "global", "local", "both", or "typical" if neither does.
@@ -548,20 +561,21 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return low_heads(self.heads(X), self.fitted_.bounds(low))
 
     def toward_center(self, X: ModelRows, steps: int = 20, t: float | None = None) -> Matrix:
-        """Return a path from each row towards typical ones, on which centrality never falls: (n, steps + 1, p).
+        """Return a path from each row toward the centre, on which centrality never falls: (n, steps + 1, p).
 
         The first point is the row itself; the first step says what to change. A row that no small change makes more
-        central stays where it is. The path of a `Chain` is one of vectors.
+        more central stays where it is. The path of a `Chain` consists of vectors.
         """
         check_is_fitted(self)
         steps = whole_number("steps", steps)
-        paths = self._of(X, FittedModel.toward_center, steps, one_t(self._own_or(t)))
+        at = one_t(self.t if t is None else t)
+        paths = self._map_rows(X, lambda rows: self.fitted_.toward_center(rows, steps, at))
         return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
-        """Say which fewest features of each odd row, changed toward the nearest typical point, make it odd no longer.
+        """Find the fewest features of each odd row that must change toward typical values, so that it is odd no more.
 
-        A row is odd where `predict` says so: its score at t lies below the offset. One feature is tried, then two, and
+        A row is odd if `predict` says so: its score at t lies below the offset. One feature is tried, then two, and
         so on; numbers move only as far as they must. Print the result, or take it row by row.
 
         >>> import numpy as np
@@ -571,30 +585,28 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         >>> model.smallest_correction([[0.1, 9.0, -0.2]])[0].columns
         ('x1',)
         """
-        return corrections(self._reader(), X, one_t(self._own_or(t)))
+        return corrections(self._reader(), X, one_t(self.t if t is None else t))
 
     # Reports on the fit, and exports.
 
     def report(self) -> Report:
         """Say whether the fit went well: what was learned, whether scores tell rows apart, which columns matter.
 
-        Print it, or show it in a notebook; its `warnings` say what to do.
+        Print the result, or show it in a notebook; its `warnings` say what to do.
         """
         check_is_fitted(self)
-        assert self.fitted_.report is not None  # every fit makes one
+        assert self.fitted_.report is not None  # a finished fit has one
         return self.fitted_.report
 
     def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:
         """Return the explorer for these rows: a notebook widget, whose `export` writes a page."""
-        from centrality.apps.explorer.widget import explore  # here: few who have a model open it, and it lies above
-
-        return explore(self, X, items=items, **options)
+        return explorer().explore(self, X, items=items, **options)
 
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
-        """Write the network and its calibration as an ONNX file, which other languages can score.
+        """Write the network and its calibration as an ONNX file, with which other languages can score rows.
 
-        It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`. A model with an
-        encoder of your own cannot be written so: see `to_torch`.
+        The file takes `rows` in "float64" or "float32"; that of a Chain takes `representation_.transform(X)`. A model
+        with an encoder of your own cannot be written: see `to_torch`.
         """
         from centrality.onnx.export import write  # here: only an export needs it
 
@@ -602,7 +614,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         write(self.fitted_, path, t=self.t, rows=rows)
 
     def to_torch(self) -> "Centrality":
-        """Return the model as a torch module: `units(x)`, `heads(x)` and f = `module(x, t)`, differentiable by rows.
+        """Return the model as a torch module: `units(x)`, `heads(x)` and f = `module(x, t)`, differentiable by x.
 
         Of a Chain, the module scores `representation_.transform(X)`, not X itself.
 
@@ -619,14 +631,13 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         check_is_fitted(self)
         return self.fitted_.to_torch(float(checked_t(self.t)), context=self.fitted_.context)
 
-    def _of(self, X: ModelRows, method: Callable[..., Matrix], *arguments: object) -> Matrix:
-        """Return what a method of the fitted value says of the rows of X; NaN for rows without a vector."""
-        vectors = self._reader().vectors(X)
-        return map_valid_rows(vectors, lambda rows: method(self.fitted_, rows, *arguments))
+    def _map_rows(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
+        """Apply `work` to the vectors of X; the result is NaN for rows without a vector."""
+        return map_valid_rows(self._reader().vectors(X), work)
 
-    def _scored(self, X: ModelRows, method: Callable[..., Matrix], *arguments: object) -> Matrix:
-        """Return what `_of` does; a model overrides this to score rows on the GPU where they lie."""
-        return self._of(X, method, *arguments)
+    def _map_scored_rows(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
+        """Do as `_map_rows`, for `work` that a GPU can do: FUSE overrides this to leave tensors on their GPU."""
+        return self._map_rows(X, work)
 
     def _against_calibration_rows(
         self,
@@ -634,30 +645,36 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         t: float | Sequence[float] | None,
         compare: Callable[[conformal.CalibrationRows, float, Matrix], Matrix],
     ) -> Matrix:
-        """Return `compare` of the calibration rows, each t and the rows' scores at it: (n,), or (n, len(t))."""
+        """Call `compare(calibration_rows, t, scores of X at t)` for each t: (n,), or (n, len(t)) for a list of t."""
         check_is_fitted(self)
-        dial = checked_t(self._own_or(t))
-        calibration_rows = self.fitted_.calibration_rows()  # before the work: raises if there are none
-        heads = self._units(X)
+        dial = checked_t(self.t if t is None else t)
+        calibration_rows = self.fitted_.calibration_rows()  # raises before the work if there are none
+        units = self._units(X)
         columns = [
-            compare(calibration_rows, at, self.fitted_.mixing.mixed(heads, at))
+            compare(calibration_rows, at, self.fitted_.mixing.mixed(units, at))
             for at in map(float, np.atleast_1d(dial))
         ]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
 
-    def _baseline(self, baseline: ModelRows) -> Matrix:
+    def _baseline(self, baseline: ModelRows) -> Matrix:  # (1, p)
+        """Return the vector of the one row that others are compared with."""
         row = self._reader().vectors(baseline)
         if row.shape[0] != 1:
             raise InputError(f"baseline must be one row, got {row.shape[0]}.")
         return np.asarray(dense(row), dtype=np.float64)
 
-    def _own_or(self, t: float | Sequence[float] | None) -> float | Sequence[float]:
-        """Return t, or the model's own if none is given."""
-        return self.t if t is None else t
-
 
 def with_fitted(model: Model, fitted: FittedModel) -> Model:
-    """Return a copy of the model, with the same settings, that has this fitted value."""
+    """Return a copy of the model with this fitted value."""
     other = copy(model)
     other._learn(fitted)  # noqa: SLF001  (the copy is ours)
     return other
+
+
+def explorer() -> ModuleType:
+    """Return the module of the explorer, imported by its name when a user asks for it.
+
+    This is the one place where the package looks upward: rooms import downward only, and applications lie above all
+    others. Nothing of them is loaded before `model.explore` is called.
+    """
+    return import_module(EXPLORER)

@@ -1,8 +1,8 @@
 """Odd stretches of a series, at an expected number of false alarms, and a sentence for each.
 
-How high does a score go where nothing happens? The highest scores of equal blocks follow, whatever the data, about a
-Gumbel distribution. It is fitted to the lower blocks alone, so that events do not hide themselves, and simulations of
-as many blocks say which height so fitted a curve is surpassed at how often: few blocks make the threshold higher.
+How high does a score go where nothing happens? The highest scores of equal blocks follow, whatever the data, about the
+same curve. It is fitted to the lower blocks alone, so that events do not hide themselves, and simulations of as many
+blocks say which height so fitted a curve is surpassed at how often: few blocks make the threshold higher.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,12 @@ from centrality.series.windows import stride_of
 BLOCK = 2  # windows: what one odd moment raises lies within
 FEWEST_BLOCKS = 8
 LOWER = (0.25, 0.75)  # the quantiles of the blocks that fix the curve; events may fill the rest
-SHAPE = -0.15  # of the tail; at 0, as in theory, there are a tenth of the alarms asked for at .05 (four kinds of noise)
+# The curve of four kinds of noise, in series of 10,000 to 160,000 moments: a generalised extreme value distribution of
+# this shape for 99 blocks of 100, then an exponential tail. With the shape alone, which has an end, series of 160,000
+# moments have five times the alarms asked for at .05; with the shape 0 of theory, those of 10,000 have a tenth.
+SHAPE = -0.15
+TAIL_FROM = 0.99
+TAIL_SCALE = 0.56
 SIMULATIONS = 2000
 MOST_KEPT = 10_000  # blocks
 MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
@@ -93,7 +98,8 @@ def _fit(highest: Values) -> tuple[Values, Values]:  # (simulations, blocks)
 
 def _curve(share: Any) -> Any:
     """Return the height that this share of blocks stays below, if location is 0 and scale 1."""
-    return ((-np.log(share)) ** -SHAPE - 1) / SHAPE
+    body = ((-np.log(np.minimum(share, TAIL_FROM))) ** -SHAPE - 1) / SHAPE
+    return body + TAIL_SCALE * np.log((1 - TAIL_FROM) / np.minimum(1 - np.asarray(share), 1 - TAIL_FROM))
 
 
 @lru_cache(maxsize=8)
@@ -270,7 +276,7 @@ def describe(recording: Recording, track: Track, channel: int, stretch: tuple[in
     if beyond[place] < FAR and jump_here > 2 * max(jump, 1e-300):
         return f"{name} jumps by {_write(jump_here)} from moment to moment; usually it does by {_write(jump)}"
     if beyond[place] > 0:
-        at, low, high = recording.written(track.times[there[place]]), lows[place], highs[place]
+        at, low, high = recording.written(track.time_of(there[place])), lows[place], highs[place]
         return f"{name} is {_write(values[there[place]])} at {at}; {when} it is usually {_write(low)} to {_write(high)}"
     lowest, highest = values[there].min(), values[there].max()
     return f"{name} takes another course than usual, between {_write(lowest)} and {_write(highest)}; {usual}"
@@ -282,7 +288,7 @@ def _usual_by_hour(
     """Return the usual range at these moments: of the same hours of other days, if there are seven, else of all."""
     low, high = np.quantile(values[outside], [0.1, 0.9])
     lows, highs = np.full(len(there), low), np.full(len(there), high)
-    days = (track.times[-1] - track.times[0]) / DAY
+    days = (track.step * len(values)) / DAY
     if not recording.dated or days < DAYS or track.step > HOUR:
         return lows, highs, "otherwise"
     hours = (track.times % DAY // HOUR).astype(np.intp)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from centrality._internal.checks import InputError
-from centrality.apps.commands._arguments import require_output
+from centrality.apps.commands._arguments import output_path, require_output, table_output_options
 from centrality.apps.commands._terminal import aligned, harmless, paint, working
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ AS_A_WHOLE = "no column alone, but its values together; most of all"
 
 def rows_output(command: argparse.ArgumentParser, what: str) -> None:
     """Add to a command the option for a file of all rows found."""
-    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help=f"write {what} there")
+    command.add_argument("-o", "--output", type=output_path, metavar="ROWS", help=f"write {what} there")
+    table_output_options(command)
 
 
 def require_rows_output(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:

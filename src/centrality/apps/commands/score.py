@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
-from centrality.apps.commands._arguments import count, load_model, model_and_data, numbers, require_output, show_scores
+from centrality.apps.commands._arguments import (
+    DATABASES,
+    count,
+    load_model,
+    model_and_data,
+    numbers,
+    require_output,
+    show_scores,
+    table_output_options,
+)
 from centrality.apps.commands._terminal import Result, harmless, shows_progress
 
 if TYPE_CHECKING:
@@ -30,8 +39,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="SCORES",
-        help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come",
+        help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come; a database",
     )
+    table_output_options(command)
     command.add_argument("--t", type=numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
     command.add_argument(
         "--p-values",
@@ -81,7 +91,8 @@ def run(arguments: argparse.Namespace) -> Result:
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
         raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
-    if output.partition("?")[0].endswith("/"):
+    in_database = output.startswith(DATABASES)
+    if not in_database and output.partition("?")[0].endswith("/"):
         return _score_folder(arguments, output)
     if arguments.resume or arguments.workers or arguments.split or arguments.cluster:
         raise InputError(
@@ -93,8 +104,8 @@ def run(arguments: argparse.Namespace) -> Result:
         from centrality.tables import files
 
         tables.kind_to_write(output)
-        if not files.is_remote(output):
-            require_output(Path(output), arguments.model, arguments.data)
+        if in_database or not files.is_remote(output):
+            require_output(output, arguments.model, arguments.data)
 
     from centrality.bulk.score import score
 
@@ -149,6 +160,8 @@ class ScoreChunk:
 
 def _score_folder(arguments: argparse.Namespace, folder: str) -> Result:
     """Write one file of scores for each chunk of work. If worker processes do it, this one does not load torch."""
+    if arguments.data.startswith(DATABASES):
+        raise InputError(f"-o wanted a file or a table for the rows of a database, got the folder {folder}")
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:

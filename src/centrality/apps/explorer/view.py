@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from centrality.apps.explorer.content import (
     row_keys,
     with_folders,
 )
+from centrality.apps.explorer.header import Findings, TimelineNames
 from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
 from centrality.apps.explorer.session import (
     EditableRows,
@@ -64,6 +65,13 @@ class Against:
     mixing: Mixing = SOFT
 
 
+class Checks(Protocol):
+    """Says what is wrong with the rows of a view."""
+
+    def findings(self) -> Findings:
+        """Return the findings, the worst first."""
+
+
 @dataclass(frozen=True)
 class View:
     """All that a page shows; only the functions that answer questions about single rows use a model."""
@@ -91,10 +99,11 @@ class View:
     keys: Sequence[str] = ()  # (n,) by which marks are kept; without any, rows are known by their number
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
     better_layout: UmapJob | None = None  # a better map, which takes time
-    jobs: Jobs | None = None  # learns from marks, picks rows, finds copies
+    jobs: "Jobs | Checks | None" = None  # learns from marks, picks rows, finds copies; or says only what is wrong
     given: tuple[str, ...] = ()  # the columns that are the context: a row is typical or odd among its kind
     may_be_given: tuple[str, ...] = ()  # those that could be, by a model fitted anew
     refit: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
+    timeline: TimelineNames | None = None  # the columns that make rows the moments of series
 
     def __len__(self) -> int:
         return len(self.points)
