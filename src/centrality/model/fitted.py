@@ -420,7 +420,7 @@ class FittedModel(FrozenArrays):
             return units
         rows = present[inliers.rows]
         both = np.column_stack([self.mixing.mixed(inliers.units, 0.5), self.mixing.mixed(units[rows], 0.5)])
-        if not np.corrcoef(both.argsort(0).argsort(0).T)[0, 1] > SAME_ROWS:
+        if not np.asarray(np.corrcoef(both.argsort(0).argsort(0).T))[0, 1] > SAME_ROWS:
             return units
         units = units.copy()
         units[rows] = inliers.units
