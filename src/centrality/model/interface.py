@@ -23,6 +23,7 @@ from centrality.analysis import conformal
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
+from centrality.analysis.shifted import checked_weights, drawn, estimated_weights
 from centrality.model.certainty import Certainty
 from centrality.model.display import frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
@@ -121,7 +122,15 @@ class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: ModelRows | None = None, *, contamination: float | str = 0.0) -> Self:
+    def calibrate(
+        self,
+        X: ModelRows | None = None,
+        *,
+        contamination: float | str = 0.0,
+        weights: Sequence[float] | Matrix | None = None,
+        like: ModelRows | None = None,
+        random_state: int | None = 0,
+    ) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
         They replace the calibration rows that `fit` left out of training; without X, those stay. Of more than 20,000
@@ -130,15 +139,41 @@ class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
         at most a share `contamination` of them are outliers, that share of them, the least central, is left out: for a
         new inlier, P(p <= a) is then at most a + `contamination`. With "auto", as right after `fit`, a group that lies
         apart from the other calibration rows is left out, if there is one.
+
+        Where the world has shifted, so that some kinds of rows are more frequent now, `weights` say how much more, one
+        for each row of X; or they are estimated from rows that are `like` those to come. Rows are drawn with chances in
+        proportion, so that all promises hold for the rows that come now, as far as the weights are right.
         """
         vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
+        if weights is not None or like is not None:
+            vectors = self._shifted(vectors, weights, like, generator(random_state))
         scores = None if vectors is None else map_valid_rows(vectors, self.fitted_.units)
         self.fitted_.remembered.warn_of_known(vectors)
         self._learn(self.fitted_.calibrated(scores, contamination))
-        if scores is not None and not contamination:
+        is_shifted = weights is not None or like is not None  # then many may be odd for the training rows
+        if scores is not None and not contamination and not is_shifted:
             self.fitted_.training_scores.warn_of_odd(self.fitted_.mixing.squeeze(scores))
         return self
+
+    def _shifted(
+        self,
+        vectors: CheckedRows | None,
+        weights: Sequence[float] | Matrix | None,
+        like: ModelRows | None,
+        rng: np.random.Generator,
+    ) -> CheckedRows:
+        """Return those of the calibration rows that are drawn by their weights."""
+        if vectors is None:
+            raise InputError("weights and like are about calibration rows: give X, the rows to calibrate on.")
+        if weights is not None and like is not None:
+            raise InputError("One of weights and like was wanted, got both.")
+        vectors = dense(vectors)
+        if like is None:
+            return vectors[drawn(checked_weights(weights, len(vectors)), rng)]
+        new = dense(self._reader().vectors(like))
+        vectors = vectors[~np.isnan(vectors).any(1)]
+        return vectors[drawn(estimated_weights(vectors, new[~np.isnan(new).any(1)], rng), rng)]
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
