@@ -12,8 +12,11 @@ from centrality.analysis.apart import count_apart
 def test_of_clean_scores_hardly_ever_a_row_stands_apart(tail, rows):
     """One of twenty may; of 100 samples 5, and 12 with three standard deviations more."""
     rng = np.random.default_rng(rows)
-    draw = {"normal": rng.normal, "exponential": rng.exponential}[tail]
-    assert sum(count_apart(np.sort(-draw(size=rows))) > 0 for _ in range(100)) <= 12
+
+    def sample():
+        return rng.normal(size=rows) if tail == "normal" else -rng.exponential(size=rows)
+
+    assert sum(count_apart(np.sort(sample())) > 0 for _ in range(100)) <= 12
 
 
 @pytest.mark.parametrize("odd", [1, 3, 8, 60])

@@ -1,6 +1,7 @@
 """How much scores change from fit to fit: standard errors, ties, and intervals of p-values for another seed."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from centrality import FUSE, Chain
@@ -53,12 +54,7 @@ def test_an_odd_row_keeps_its_place_and_another_seeds_p_value_lies_within_the_in
 
 def test_tables_are_trained_again_as_vectors_and_models_with_a_context_say_what_to_do():
     rng = np.random.default_rng(0)
-    rows = [
-        {"kind": str(kind), "size": float(size)} for kind, size in zip(rng.integers(3, size=200), rng.normal(size=200))
-    ]
-    import pyarrow as pa
-
-    table = pa.Table.from_pylist(rows)
+    table = pa.table({"kind": rng.integers(3, size=200).astype(str), "size": rng.normal(size=200)})
     chain = Chain(Table(), FUSE(random_state=0, max_steps=50)).fit(table)
     assert chain.stability(table, table.slice(0, 5)).standard_error.shape == (5,)
     given = FUSE(random_state=0, max_steps=50, given=0).fit(rng.normal(size=(200, 2)))

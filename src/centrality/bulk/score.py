@@ -103,6 +103,10 @@ class ScoringJob:
         vectors = adapter.vectors(table)
         pairs = adapter.units(vectors, table.num_rows)
         columns = self.score_columns(pairs)
+        if self.model.fitted_.knows_offset_for(self.model.t):
+            scores = self.model.fitted_.mixing.mixed(pairs, self.model.t)
+            adapter.with_score += int((~np.isnan(scores)).sum())
+            adapter.called += int((scores < self.model.fitted_.offset_for(self.model.t)).sum())
         if self.watch is not None:
             rows = None if adapter.one_series else np.asarray(dense(vectors), dtype=np.float64)
             self.watch.add(self.model.fitted_.mixing.squeeze(pairs), rows)
@@ -244,7 +248,9 @@ def _score_source(job: ScoringJob, source: tables.Source, output: str | Path) ->
     if job.watch is not None:
         job.watch.end()
     faults = source.faulty if isinstance(source, TextSource) else []
-    return chunks.Scored(rows, adapter.unreadable, adapter.left_out, tuple(faults[:1]))
+    return chunks.Scored(
+        rows, adapter.unreadable, adapter.left_out, tuple(faults[:1]), adapter.with_score, adapter.called
+    )
 
 
 def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: BinaryIO) -> int:

@@ -135,6 +135,10 @@ class FittedModel(FrozenArrays):
     refinement: Refinement | None = None  # the correction learned from marks; None before any were learned
     device: str = field(default="cpu", compare=False)  # the device that scores
 
+    def knows_offset_for(self, t: float) -> bool:
+        """Say whether it is known at this t which rows are outliers: marks set it at one t only."""
+        return self.offsets is not None or t == self.offset_at_t
+
     def offset_for(self, t: float) -> float:
         """Return the score below which `predict` says outlier at this t."""
         if t == self.offset_at_t:
@@ -425,7 +429,7 @@ class FittedModel(FrozenArrays):
             return units
         rows = present[inliers.rows]
         both = np.column_stack([self.mixing.mixed(inliers.units, 0.5), self.mixing.mixed(units[rows], 0.5)])
-        if not np.corrcoef(both.argsort(0).argsort(0).T)[0, 1] > SAME_ROWS:
+        if not np.asarray(np.corrcoef(both.argsort(0).argsort(0).T))[0, 1] > SAME_ROWS:
             return units
         units = units.copy()
         units[rows] = inliers.units

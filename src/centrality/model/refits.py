@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,8 @@ def refit_on_parts(
 
 def _fit_again(model: CentralityModel, vectors: CheckedRows, seed: int) -> FittedModel:
     fuse = getattr(model, "model_", model)  # of a chain
-    again = clone(fuse).set_params(ensemble=fuse.fitted_.network.members, random_state=seed, progress=False)
+    again: Any = clone(fuse)
+    again.set_params(ensemble=fuse.fitted_.network.members, random_state=seed, progress=False)
     representation = getattr(model, "representation_", None)
     if representation is not None:
         again._measurements = representation.measurements()  # noqa: SLF001  (it is made like the first one)

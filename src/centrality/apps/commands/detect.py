@@ -143,7 +143,7 @@ def _apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[str, A
     others = np.sort(scores[~apart & ~np.isnan(scores)])
     rows = np.flatnonzero(apart)
     rows = rows[np.argsort(scores[rows], kind="stable")]
-    columns: dict[str, Scores] = {
+    columns: dict[str, Any] = {
         "row": rows,
         "centrality": fitted.mixing.centrality(units[rows], t),
         "p_value": p_values(others, scores[rows]),

@@ -28,6 +28,7 @@ from centrality.apps.commands._terminal import Result, paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.bulk.ranking import RankedRow
+    from centrality.model.interface import CentralityModel
 
 HELP = "show the most central and most peripheral rows, and why; it needs no model"
 BARS = "▁▂▃▄▅▆▇█"
@@ -41,6 +42,11 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--by",
         metavar="COLUMN",
         help="both ends of each group, by the values of this column; with --time, one series for each",
+    )
+    command.add_argument(
+        "--ties",
+        action="store_true",
+        help="say which places the oddest rows may have: trains eight more networks on parts of the rows",
     )
     _series.time_arguments(command, by=False)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
@@ -70,6 +76,8 @@ def run(arguments: argparse.Namespace) -> Result:
         "central": ranked.best,
         "peripheral": ranked.worst,
     }
+    if arguments.ties:
+        _add_places(arguments, model, t, ranked.worst)
     if arguments.by is not None:
         result["groups"] = [
             {"group": name, "rows": group.rows, "central": group.best, "peripheral": group.worst}
@@ -85,6 +93,20 @@ def run(arguments: argparse.Namespace) -> Result:
         tables.write(in_order, arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
+
+
+def _add_places(arguments: argparse.Namespace, model: "CentralityModel", t: float, rows: list["RankedRow"]) -> None:
+    """Add to each of these rows the first and the last place that it may have, the oddest of all having place 1."""
+    import numpy as np
+
+    from centrality import tables
+
+    if arguments.data == "-" or arguments.model is not None:
+        raise InputError("--ties trains on the rows again: leave out MODEL, and give a file instead of stdin.")
+    stability = model.stability(tables.read(arguments.data), t=t)
+    places = stability.places(np.array([row["row"] for row in rows], dtype=np.intp)).tolist()
+    for row, (first, last) in zip(rows, places, strict=True):
+        row["places"] = [first, last]
 
 
 def show(result: Result) -> str:
@@ -124,7 +146,11 @@ def _line(row: "RankedRow", only: list[str] | None, *, reasons_first: bool) -> s
 
 def _why(row: "RankedRow", calibration_rows: int) -> list[str]:
     """Say below a row how rare it is, and why."""
-    said = ": ".join(filter(None, [severity_in_words(row, calibration_rows), in_words(row)]))
+    rare = severity_in_words(row, calibration_rows)
+    if "places" in row:
+        first, last = row["places"]
+        rare += f", place {first:,}" if first == last else f", place {first:,} to {last:,}"
+    said = ": ".join(filter(None, [rare, in_words(row)]))
     return wrap(said, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")
 
 
