@@ -467,7 +467,7 @@ def _with_whole_counts(
         examples = [value(z) for z in frequent[:, place]]
         if not examples or not all(_is_number(x) and abs(x - np.round(x)) < CLOSE * max(abs(x), 1.0) for x in examples):
             continue
-        # Between here and beside, the value is taken to change evenly: one division gives the place of the whole number.
+        # Between here and beside the value is taken to change evenly, so a division gives the whole number's place.
         whole = np.floor(here + CLOSE) if corrected[place] < row[place] else np.ceil(here - CLOSE)
         corrected[place] += (whole - here) / (here - beside) * np.copysign(1.0, corrected[place])
     return corrected
