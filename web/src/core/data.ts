@@ -1,6 +1,6 @@
 // The bytes that src/centrality/apps/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedAnswers, EmbeddedPictures, Findings, Header, Mixing, StoredArray, Texts, Why } from "./header";
+import type { Axes, EmbeddedAnswers, EmbeddedPictures, Findings, Header, Mixing, StoredArray, Texts, TimelineNames, Why } from "./header";
 import { type Summary, summaryOf } from "./summary";
 import { brief, moments, plain } from "./words";
 
@@ -52,6 +52,7 @@ export interface Data {
   given: string[]; // columns that are the context: rows of one kind are compared with each other
   mayBeGiven: string[]; // those that could be, where the host can fit the model anew
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
+  timeline?: TimelineNames; // rows are moments of series
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
 }
@@ -134,6 +135,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     whole: Boolean(header.whole),
     later: Boolean(header.later),
     jobs: Boolean(header.jobs),
+    timeline: header.timeline,
     print,
     end: () => undefined,
   };

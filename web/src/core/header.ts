@@ -103,6 +103,12 @@ export interface Findings {
   findings: Finding[];
 }
 
+export interface TimelineNames {
+  time: string;
+  by: string;
+  channels: string[];
+}
+
 export interface Header {
   title: string;
   n: number;
@@ -130,6 +136,7 @@ export interface Header {
   against?: Against;
   given?: string[];
   may_be_given?: string[];
+  timeline?: TimelineNames;
 }
 
 export interface Reason {
