@@ -53,6 +53,7 @@ export interface Data {
   mayBeGiven: string[]; // those that could be, where the host can fit the model anew
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   timeline?: TimelineNames; // rows are moments of series
+  sides?: [string, string]; // two groups that are compared to begin with, as sides.ts spells them
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
 }
@@ -136,6 +137,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     later: Boolean(header.later),
     jobs: Boolean(header.jobs),
     timeline: header.timeline,
+    sides: header.sides,
     print,
     end: () => undefined,
   };

@@ -136,6 +136,7 @@ export interface Header {
   against?: Against;
   given?: string[];
   may_be_given?: string[];
+  sides?: [string, string];
   timeline?: TimelineNames;
 }
 

@@ -30,11 +30,16 @@ export class Timeline implements Part {
   #span!: Span; // the times that are seen
   #band?: Span; // those that were dragged over
   #own?: Uint32Array; // and the rows in them
+  #dragged = false; // they are not selected yet
 
   constructor(private readonly app: App, { time, by, channels }: TimelineNames) {
     const named = (name: string) => app.data.columns.find((column) => column.name === name)!;
     [this.#time, this.#by, this.#channels] = [named(time), by ? named(by) : undefined, channels.map(named)];
-    this.#brush = new Brush(app, "lanes", ["First moment selected", "Last moment selected"], (span) => this.#select(span));
+    this.#brush = new Brush(app, "lanes", ["First moment selected", "Last moment selected"], (span) => {
+      this.#band = span;
+      this.#select();
+    });
+    app.resting.push(() => this.#dragged && this.#select());
     this.#series.append(...(this.#by?.levels ?? []).map((level) => h("option", level)));
     this.#series.hidden = !this.#by;
     this.element = h("section.timeline", { label: "Timeline" }, h("div.row", h("h2", "Timeline"), this.#series, this.#said, this.#whole), this.#brush.element, this.#events, this.#beside);
@@ -109,9 +114,10 @@ export class Timeline implements Part {
     return [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))];
   }
 
-  #select(span?: Span): void {
-    const [from, to] = this.#span;
-    this.#band = span;
+  /** Rows are selected once it is let go: what is shown of them must not move the field under the pointer. */
+  #select(): void {
+    const [[from, to], span] = [this.#span, this.#band];
+    if ((this.#dragged = this.app.held)) return this.#draw();
     const [low, high] = (span ?? [0, 0]).map((at) => from + at * (to - from));
     this.#own = span ? this.#rows.filter((row) => this.#time.values![row] >= low && this.#time.values![row] <= high).sort() : new Uint32Array();
     this.app.set({ selection: this.#own });
