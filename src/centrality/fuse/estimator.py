@@ -403,9 +403,7 @@ class FUSE(CentralityModel):
             check_is_fitted(self)
         return NumberReader(self, self.fitted_)
 
-    def _scored(
-        self, X: ModelRows, method: Callable[..., NDArray[np.float64]], *arguments: object
-    ) -> NDArray[np.float64]:
+    def _map_scored_rows(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         fitted = vars(self).get("fitted_")
         rows: Any = None
         if fitted is None or fitted.context is not None:
@@ -414,7 +412,7 @@ class FUSE(CentralityModel):
             rows = fitted.tensor_on_gpu(X)
         if rows is None:
             rows = rows_to_score(self, X)
-        return method(self.fitted_, rows, *arguments)  # every row is a vector already: none is left out
+        return work(rows)  # every row is a vector already: none is left out
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):
