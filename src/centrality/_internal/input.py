@@ -276,6 +276,9 @@ def in_memory(X: Any) -> Any:
         raise InputTypeError("Rows and columns were wanted, got an xarray Dataset: give its to_dataframe() instead.")
     X = read_once(X)
     require_distinct_names(X)
+    if kind == "pandas" and getattr(X, "ndim", 0) == 2:
+        dense = {name: dtype.subtype for name, dtype in X.dtypes.items() if str(dtype).startswith("Sparse")}
+        X = X.astype(dense) if dense else X
     frame = nw.from_native(X, pass_through=True)
     return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else without_mask(X)
 
