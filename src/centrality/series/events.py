@@ -344,6 +344,8 @@ def describe(
         return f"{name} is {_write(values[present[place]])} at {at}; {range_then}"
     lowest = values[present].min()
     highest = values[present].max()
+    if lowest == highest:
+        return f"{name} stays at {_write(lowest)}; {normal}"
     return f"{name} takes another course than usual, between {_write(lowest)} and {_write(highest)}; {normal}"
 
 

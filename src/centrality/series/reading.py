@@ -449,7 +449,7 @@ def _time_notes(events: dict[str, int], tracks: Sequence[Track], *, dated: bool)
     steps = np.array([track.step for track in tracks])
     step = write_step(float(np.median(steps)), dated=dated)
     sentences = {
-        "unsorted": "Rows are not in the order of time (at {:,} places): they are sorted.",
+        "unsorted": "Rows are not in the order of time (it goes back at {:,} of them): they are sorted.",
         "repeated": "Values of rows that share their moment are averaged ({:,} rows).",
         "hour twice": "An hour comes twice, as when clocks go back: times with their zone would keep both.",
         "uneven": f"Times are uneven: values are averaged into one row {step}, by the median difference.",
