@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> Result:
         partial(_load, arguments),
         host=arguments.host,
         port=arguments.port,
-        token=_token(arguments.token_file),
+        token=read_token(arguments.token_file),
         limits=limits,
         hosts=arguments.allow_host,
         say=lambda text: print(f"centrality: {text}", file=sys.stderr, flush=True),
@@ -91,7 +91,7 @@ def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel | Timel
     return load_model(argparse.Namespace(**vars(arguments) | {"model": path, "quiet": True}))
 
 
-def _token(file: Path | None) -> str | None:
+def read_token(file: Path | None) -> str | None:
     """Read the token from the file, else from the environment; None if there is none."""
     try:
         token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()
