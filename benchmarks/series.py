@@ -8,8 +8,7 @@ channels: a fault planted in one channel of every second real series, results/se
 bad: twelve bad inputs and what becomes of them, results/series_bad.csv.
 speed: seconds and memory of lengths, channels and numbers of series, results/series_speed.csv.
 
-The matrix profile is stumpy's (`pip install stumpy`), TimeSeriesOD is PyOD's (3.6 or later); both need numba. AASP is
-missing: its description was not at hand.
+The matrix profile is stumpy's, TimeSeriesOD is PyOD's (3.6 or later). AASP is missing: its description was not at hand.
 """
 
 import csv
@@ -196,7 +195,7 @@ def sub_pca(values: Values) -> Values:
 
 
 def matrix_profile(values: Values) -> Values:
-    import stumpy  # type: ignore[import-not-found]
+    import stumpy
 
     if values.shape[1] > 1:
         raise NotImplementedError

@@ -454,7 +454,8 @@ class Timeline(BaseEstimator):
         """Return the event that raises the scores of these moments."""
         track = recording.tracks[number]
         odd = judgement.moments
-        stretch = first, last = odd_moments(judgement.windows, high, self.window_)
+        stretch = odd_moments(judgement.windows, high, self.window_)
+        first, last = stretch
         peak = high[0] + int(np.nanargmax(odd.whole[high[0] : high[1] + 1]))
         shares = Oddness(odd.whole[first : last + 1], odd.channels[first : last + 1]).shares().mean(0)
         order = [channel for channel in np.argsort(-shares, kind="stable") if shares[channel] >= 0.1] or [0]
@@ -464,7 +465,7 @@ class Timeline(BaseEstimator):
         near, same_hour = find_typical(track, channel, stretch, self.window_, judgement.windows, dated=recording.dated)
         sentence = describe(recording, track, channel, stretch, self.window_, typical=near, same_hour=same_hour)
         starts = [first, *near[:1].tolist()]
-        lead = min(self.window_ // 2, *starts) if len(starts) > 1 else min(self.window_ // 2, first)
+        lead = min(self.window_ // 2, min(starts))
         tail = min(last - first + self.window_ // 2, len(track.values) - 1 - max(starts))
         beside = [(float(track.time_of(start - lead)), float(track.time_of(start + tail))) for start in starts]
         return Event(
