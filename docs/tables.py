@@ -308,8 +308,8 @@ def series_bad() -> str:
 
 
 def series_speed() -> str:
-    names = ["moments", "channels", "series", "cpu_seconds", "seconds", "peak_MiB"]
-    header = ["moments", "channels", "series", "seconds of the CPU, fit and scores", "of the clock", "peak MiB"]
+    names = ["moments", "channels", "series", "cpu_seconds", "peak_MiB"]
+    header = ["moments", "channels", "series", "seconds of the CPU, fit and scores", "peak MiB of the process"]
     return markdown(header, [[people(r[name]) for name in names] for r in rows("series_speed")])
 
 
