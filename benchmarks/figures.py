@@ -108,7 +108,7 @@ BY_HAND = (
         "series",
         *SAME_SCORES,
         "src/centrality/series/*.py",
-        results=("series", "series_means", "series_events", "series_alarms", "series_speed"),
+        results=("series", "series_*"),
     ),
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
     _measured("drift", "src/centrality/regions.py", "src/centrality/analysis/drift*.py", *SAME_SCORES),

@@ -222,7 +222,9 @@ def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FU
     """Return the model of rows in this file; raise if it is one of a series."""
     model: FUSE | Chain | Timeline = load(path, device=device)
     if isinstance(model, Timeline):
-        raise InputError(f"{path} is a model of series, and judges moments: rank, detect, score and drift take it.")
+        raise InputError(
+            f"{path} is a model of series, and judges moments: rank, detect, score, drift and serve take it."
+        )
     return model
 
 

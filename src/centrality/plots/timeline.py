@@ -72,11 +72,12 @@ def timeline(
         axes.margins(x=0)
         axes.yaxis.label.set(rotation=0, ha="right", va="center")
     for window, beside in typical:
-        place = np.searchsorted(times, [window[0], beside[0]])
-        count = min(int(np.searchsorted(times, window[1], side="right") - place[0]), len(times) - int(place[1]))
+        first = int(np.searchsorted(times, window[0]))
+        like = int(np.searchsorted(times, beside[0]))
+        count = min(int(np.searchsorted(times, window[1], side="right")) - first, len(times) - like)
         for axes, channel in zip(panels, shown, strict=False):
-            line = values[place[1] : place[1] + count, channel]
-            axes.plot(*_thinned(times[place[0] : place[0] + count], line, dated=dated), **TYPICAL)
+            line = values[like : like + count, channel]
+            axes.plot(*_thinned(times[first : first + count], line, dated=dated), **TYPICAL)
     for number, (start, end) in enumerate(events):
         for row, axes in enumerate(panels):
             to_blame = row == len(shown) or channels is None or names[shown[row]] in channels[number]
