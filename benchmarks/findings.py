@@ -9,7 +9,8 @@ planted  Twelve kinds of fault, each planted into three real tables of other pac
          its rows. Precision: of the findings that the table without the fault does not have.
 peers    The same files by Datalab, which names rows, and ydata-profiling, which names columns: only with a Python that
          has both, $CENTRALITY_PEERS. Datalab is right if most rows of one of its issues are planted, and most planted
-         rows among them; ydata-profiling if it has an alert of a planted column that the table without it has not.
+         rows among them; ydata-profiling, in its minimal mode, if it has an alert of a planted column that the table
+         without the fault has not.
 clean    Files in which nothing is wrong, simulated and real: how many findings about rows there are.
 proofs   Three faults of well-known tables, and the place of the finding that names them.
 time     CPU seconds of `check` and of `rank` on 30,000 mixed rows.
