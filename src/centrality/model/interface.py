@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._internal.checks import InputError, fraction, generator, whole_number
-from centrality._internal.input import CentralityEstimator, Dissimilarity, ModelRows
+from centrality._internal.input import CentralityEstimator, Dissimilarity, ModelRows, read_once
 from centrality.analysis import conformal
 from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
@@ -420,6 +420,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         reader = self._reader()
         t = one_t(self._own_or(t))
         reader.features_with_names()  # before the work, not after it
+        X = read_once(X)
         vectors = reader.vectors(X)
         contributions = map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, t, owner=reader.owner()))
         scores = map_valid_rows(vectors, lambda rows: self.fitted_.centrality(rows, t))

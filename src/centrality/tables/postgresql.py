@@ -22,7 +22,7 @@ CASTS = {
     "interval": "extract(epoch FROM {})::float8",
     "_numeric": "{}::float8[]",
     "vector": "{}::float4[]",
-} | {kind: "CASE WHEN isfinite({0}) THEN {0} END" for kind in ("date", "timestamp", "timestamptz")}
+} | dict.fromkeys(("date", "timestamp", "timestamptz"), "CASE WHEN isfinite({0}) THEN {0} END")
 FIND_TABLE = """
 SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}

@@ -83,7 +83,7 @@ class Tools:
         return answer({"sources": count}, listed, read="names only, no rows", left_out=missing, total=len(names))
 
     def describe(self, source: Source, top: Few = 3) -> str:
-        """Say which columns a source has, of which types, with gaps, ranges or common values, and show its first rows."""
+        """Say which columns a source has: types, gaps, ranges or common values; and show its first rows."""
         rows = self._rows(source)
         summary = {}
         for name in rows.table.column_names:
@@ -108,21 +108,25 @@ class Tools:
             for place, one in enumerate(found)
         ]  # fmt: skip
         read = rows.read if earlier is None else f"{rows.read}; against {earlier.read}"
-        return self._told({"verdict": found.verdict, "findings": len(found)}, "check", listed, top, rows, read)
+        return self._told(
+            {"verdict": found.verdict, "findings": len(found)}, "check", listed, top=top, rows=rows, read=read
+        )
 
     def rank(
-        self, source: Source, top: Few = 5, column: Column = None, value: Value = None, t: Dial = None,
+        self, source: Source, *, top: Few = 5, column: Column = None, value: Value = None, t: Dial = None,
         columns: Columns = None,
         typical: Annotated[bool, Field(description="list the most typical rows first, not the oddest")] = False,
     ) -> str:  # fmt: skip
-        """List rows by centrality, the oddest first, with p-values and reasons: all, or those with a `value` in a `column`."""
+        """List rows by centrality, the oddest first, with reasons: all, or those with a `value` in a `column`."""
         rows = self._rows(source)
         model, how = self._model(rows)
         scores = np.asarray(model.centrality(rows.table, t=t), dtype=np.float64)
         has_it = np.ones(len(scores), dtype=bool) if column is None else _with_value(rows.table, column, value)
         places = np.flatnonzero(has_it & ~np.isnan(scores))
         places = places[np.argsort(-scores[places] if typical else scores[places], kind="stable")]
-        return self._ranked({"ranked": len(places), "reads": how}, "rank", rows, model, places, top, t, columns)
+        return self._ranked(
+            {"ranked": len(places), "reads": how}, "rank", rows, model, places, top=top, t=t, columns=columns
+        )
 
     def explain(self, source: Source, rows: Annotated[list[Row], Field(min_length=1, max_length=10)]) -> str:
         """Say why rows are odd or not: centrality, the columns that lower it, and what would make them typical."""
@@ -143,12 +147,12 @@ class Tools:
              ]}
             for row, score, p, correction, of_row in zip(rows, scores, p_values, corrections, reasons, strict=True)
         ]  # fmt: skip
-        return self._told({"reads": how}, "explain", listed, len(listed), read)
+        return self._told({"reads": how}, "explain", listed, top=len(listed), rows=read)
 
     def compare(
         self, source: Source, against: Source | None = None, column: Column = None, value: Value = None
     ) -> str:  # fmt: skip
-        """Say how rows differ: a source `against` another one, or the rows with a `value` in a `column` and the others."""
+        """Say how a source differs `against` another, or the rows with a `value` in a `column` from the others."""
         rows = self._rows(source)
         if (against is None) == (column is None or value is None):
             raise InputError("Either `against`, or `column` and `value`, was wanted.")
@@ -162,13 +166,14 @@ class Tools:
             read = f"{rows.read}: {new.num_rows:,} with this value, {old.num_rows:,} others"
         if min(new.num_rows, old.num_rows) < FEWEST_TO_COMPARE:
             raise InputError(
-                f"At least {FEWEST_TO_COMPARE} rows on each side were wanted, got {new.num_rows:,} and {old.num_rows:,}."
+                f"At least {FEWEST_TO_COMPARE} rows on each side were wanted, got {new.num_rows:,} and "
+                f"{old.num_rows:,}."
             )
         model = Chain(Table(unreadable=1.0), FUSE(random_state=0)).fit(old)
         whole = model.drift(new.select(old.column_names) if set(old.column_names) <= set(new.column_names) else new)
         listed = [{"difference": text_of(change)} for change in whole.changes()]
         facts = {"differ": whole.detected(), "effect": cell(whole.effect), "p_value": cell(whole.p_value)}
-        return self._told(facts, "compare", listed, PAGE, rows, read)
+        return self._told(facts, "compare", listed, top=PAGE, rows=rows, read=read)
 
     def detect(
         self, source: Source, top: Few = 10, columns: Columns = None,
@@ -181,7 +186,7 @@ class Tools:
         places = np.flatnonzero(np.asarray(model.detect(rows.table, fdr=fdr)))
         places = places[np.argsort(scores[places], kind="stable")]
         facts = {"outliers": len(places), "rows": rows.table.num_rows, "fdr": fdr, "reads": how}
-        return self._ranked(facts, "detect", rows, model, places, top, None, columns)
+        return self._ranked(facts, "detect", rows, model, places, top=top, t=None, columns=columns)
 
     def similar(self, source: Source, row: Row, top: Few = 5, columns: Columns = None) -> str:
         """List the rows most like a row, by all columns together."""
@@ -221,7 +226,7 @@ class Tools:
                 break
         facts = {"alarm": told.alarm, "rows_followed": told.rows, "evidence": cell(told.evidence), "reads": how}
         listed = [{"says": text_of(told)}, *({"change": text_of(change)} for change in told.changes)]
-        return self._told(facts, "watch", listed, PAGE, rows, f"{rows.read}; against {reference.read}")
+        return self._told(facts, "watch", listed, top=PAGE, rows=rows, read=f"{rows.read}; against {reference.read}")
 
     def more(
         self, handle: Annotated[str, Field(description="the handle of an earlier answer", max_length=100)],
@@ -235,8 +240,8 @@ class Tools:
         return answer({}, part, read=read, left_out=missing, total=len(listed), handle=handle, offset=offset)
 
     def _ranked(
-        self, facts: dict[str, Any], kind: str, rows: Rows, model: CentralityModel, places: NDArray[np.intp], top: int,
-        t: float | None, columns: list[str] | None,
+        self, facts: dict[str, Any], kind: str, rows: Rows, model: CentralityModel, places: NDArray[np.intp], *,
+        top: int, t: float | None, columns: list[str] | None,
     ) -> str:  # fmt: skip
         """Return the answer that lists rows in this order, with their scores, reasons and cells."""
         tables.require(rows.table.column_names, columns or [])
@@ -249,21 +254,18 @@ class Tools:
             listed = [
                 {"row": int(row), "centrality": cell(float(score)), "p_value": cell(float(p)), "reasons": text_of(why),
                  "cells": cells(of_row, columns)}
-                for row, score, p, why, of_row in zip(places, scores, p_values, reasons, chosen.to_pylist(), strict=False)
+                for row, score, p, why, of_row in zip(
+                    places, scores, p_values, reasons, chosen.to_pylist(), strict=False
+                )
             ]  # fmt: skip
         if len(places) > MOST_LISTED:
             facts = facts | {"kept": f"the first {MOST_LISTED:,} of them behind the handle"}
-        return self._told(facts, kind, listed, top, rows)
+        return self._told(facts, kind, listed, top=top, rows=rows)
 
     def _told(
-        self,
-        facts: dict[str, Any],
-        kind: str,
-        listed: list[dict[str, Any]],
-        top: int,
-        rows: Rows,
+        self, facts: dict[str, Any], kind: str, listed: list[dict[str, Any]], *, top: int, rows: Rows,
         read: str | None = None,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Return the answer with the first of these rows, and keep all of them behind a handle."""
         read = rows.read if read is None else read
         handle = self._results.add(kind, listed, read, list(rows.notes))
