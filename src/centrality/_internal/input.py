@@ -291,8 +291,10 @@ def read_once(X: Any) -> Any:
 
 def require_distinct_names(X: Any) -> None:
     """Raise if two columns of a pandas or Arrow table have one name, or names that a file could not tell apart."""
-    names = getattr(X, "column_names", None) or getattr(X, "columns", None)
-    if type(X).__module__.partition(".")[0] not in ("pandas", "pyarrow") or names is None or hasattr(names, "levels"):
+    if type(X).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
+        return
+    names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)
+    if names is None or hasattr(names, "levels"):
         return
     first: dict[str, object] = {}
     for name in names:

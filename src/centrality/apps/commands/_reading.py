@@ -188,6 +188,13 @@ def in_words(found: Mapping[str, Any]) -> str:
     return whole + "; ".join(str(Reason(**reason)) for reason in reasons)
 
 
+def severity_in_words(found: Mapping[str, Any], calibration_rows: int) -> str:
+    """Write how many ordinary rows are as odd as this one; an empty text where nothing is known of them."""
+    from centrality.analysis import severity
+
+    return severity.in_words(found["severity"], calibration_rows) if "severity" in found else ""
+
+
 def odd_as_a_whole(reasons: Sequence[Mapping[str, Any]]) -> bool:
     """Say whether no column alone lowers the row's centrality by much: its values are unusual together."""
     return all(reason["contribution"] > -SMALL for reason in reasons)

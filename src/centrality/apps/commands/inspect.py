@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import require_output
 from centrality.apps.commands._reading import reading_lines
 from centrality.apps.commands._terminal import Result
@@ -29,13 +31,15 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality._internal import model_file
     from centrality._internal.files import write_atomically
 
+    if arguments.card is not None and _series.is_series_model(arguments.model):
+        raise InputError(f"A card is written of models of rows, and {arguments.model} is one of series.")
     if arguments.card is not None:
         require_output(arguments.card, arguments.model)
     header, arrays = model_file.read(arguments.model)
     try:
         result = _described(header, arrays, arguments.model.stat().st_size)
         show(result)  # now, where the file's name is known
-        card = _card(arguments.model.stem, result)
+        card = "" if arguments.card is None else _card(arguments.model.stem, result)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise model_file.ModelFileError(
             f"{arguments.model}: its header is not that of a model that can be described: {error!r}."
@@ -86,6 +90,8 @@ def _in_markdown(text: str) -> str:
 
 def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
     """Return the facts of a model file's header, and the file's size."""
+    if header["model"] == "Timeline":
+        return _series.described(header, arrays, size)
     weights = sum(array.size for name, array in arrays.items() if name.startswith("network."))
     facts = {"weights": int(weights), "bytes": size}
     if header["model"] != "Chain":
@@ -95,6 +101,8 @@ def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
 
 
 def show(result: Result) -> str:
+    if result["model"] == "Timeline":
+        return _series.show_description(result)
     from centrality.analysis.report import Report
 
     read = result.get("representation", {}).get("columns")  # only a table's numbers have names

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
 WORTH_WORKERS = 1_000_000  # with fewer rows, one process is done before workers have started
 
 HELP = "add the column centrality to rows, or one for each t: centrality_t25 at t = .25"
-show = show_scores
+
+
+def show(result: Result) -> str:
+    """Say how many rows were scored, and whether the threshold of outliers still holds for them."""
+    lines = [show_scores(result)]
+    if "threshold" in result:
+        lines.append(f"The model's threshold {result['threshold'].removeprefix('it ')}")
+    return "\n".join(lines)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -48,6 +55,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add p_value, or p_value_t25: the share of typical rows that look as odd; exact if fit had --holdout, "
         "close to it otherwise",
+    )
+    command.add_argument(
+        "--severity",
+        action="store_true",
+        help="add severity, or severity_t25: one in how many ordinary rows is as odd; extrapolated where that is more "
+        "than there are calibration rows, up to ten times as many",
     )
     command.add_argument(
         "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
@@ -105,7 +118,15 @@ def run(arguments: argparse.Namespace) -> Result:
 
     job = _job(arguments, progress=shows_progress(arguments) and output != "-")
     scored = score(job, arguments.data, output)
-    return _result(output, scored, job.names, job.watch)
+    result = _result(output, scored, job.names, job.watch)
+    fitted = job.model.fitted_
+    if fitted.inliers is not None and scored.with_score:
+        from centrality.analysis.drift import calls_in_words
+
+        calibration_scores = fitted.inlier_scores(job.model.t)
+        expected = int((calibration_scores < fitted.offset_for(job.model.t)).sum())
+        result["threshold"] = calls_in_words((scored.called, scored.with_score), (expected, len(calibration_scores)))
+    return result
 
 
 def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJob":
@@ -120,7 +141,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         watch = DriftMonitor(
             model.fitted_.training_scores, arguments.drift_window, _warn, reader_of(model).names_of_vectors()
         )
-    if arguments.p_values:
+    if arguments.p_values or arguments.severity:
         model.fitted_.calibration_rows()  # if there are none, say so before the work
     ts = arguments.t or [model.t]
     return ScoringJob(
@@ -132,6 +153,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         explain=arguments.explain,
         resume=arguments.resume,
         on_error=arguments.on_error,
+        severity=arguments.severity,
     )
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import count, load_model, port
 from centrality.apps.commands._terminal import Result
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
+    from centrality.series import Timeline
 
 HELP = "score over HTTP"
 TOKEN = "CENTRALITY_TOKEN"
@@ -78,8 +80,13 @@ def show(result: Result) -> str:
     return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
 
 
-def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel":
+def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel | Timeline":
     """Load the model from this file; the process for large requests loads it too, from a copy."""
+    if _series.is_series_model(path):
+        from centrality.chain import load
+
+        series_model: Timeline = load(path, device=arguments.device)
+        return series_model
     # Without progress bars: a request takes milliseconds.
     return load_model(argparse.Namespace(**vars(arguments) | {"model": path, "quiet": True}))
 
