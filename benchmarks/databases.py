@@ -122,7 +122,7 @@ def in_sql(rows: int) -> list[dict[str, object]]:
         ).fetchall(),
         "model.centrality(table) in Python": lambda: model.centrality(table),
     }
-    found = []
+    measured = []
     for what, ask in asked.items():
         seconds = []
         for _ in range(3):
@@ -131,10 +131,10 @@ def in_sql(rows: int) -> list[dict[str, object]]:
             seconds.append(time.perf_counter() - began)
         best = min(seconds)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        found.append(
+        measured.append(
             {"what": what, "rows": rows, "seconds": round(best, 2), "rows_per_s": round(rows / best), "peak_mib": peak}
         )
-    return found
+    return measured
 
 
 def installed(package: str, known: set[str]) -> dict[str, int]:
@@ -156,7 +156,7 @@ def installed(package: str, known: set[str]) -> dict[str, int]:
 
 def extras() -> list[dict[str, object]]:
     """Return what each extra of databases and agents installs, in MB."""
-    found = []
+    measured = []
     for extra, packages in {"databases": ["adbc-driver-postgresql", "duckdb"], "mcp": ["mcp"]}.items():
         known: set[str] = set()
         for base in ("numpy", "scipy", "scikit-learn", "narwhals", "safetensors", "pyarrow", "tqdm", "shtab"):
@@ -167,10 +167,10 @@ def extras() -> list[dict[str, object]]:
         largest = ", ".join(
             f"{name} {size / 1e6:.1f}" for name, size in sorted(sizes.items(), key=lambda one: -one[1])[:4]
         )
-        found.append(
+        measured.append(
             {"extra": extra, "packages": len(sizes), "mb": round(sum(sizes.values()) / 1e6, 1), "largest": largest}
         )
-    return found
+    return measured
 
 
 if __name__ == "__main__":

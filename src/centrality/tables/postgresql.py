@@ -144,8 +144,8 @@ class PostgreSQL(Session):
         schema, dot, rest = name.partition(".")
         if not dot:
             return None
-        there = self.values(FIND_TABLE.format(f"n.nspname = {_text(schema)} AND c.relname = {_text(rest)}"))
-        return TableName(rest, schema) if there else None
+        in_schema = self.values(FIND_TABLE.format(f"n.nspname = {_text(schema)} AND c.relname = {_text(rest)}"))
+        return TableName(rest, schema) if in_schema else None
 
     def new_table(self, name: str) -> TableName:
         schema, dot, rest = name.partition(".")

@@ -19,7 +19,7 @@ from centrality._internal.files import require_place
 from centrality.tables.columns import BATCH, TableError, is_number
 from centrality.tables.database import Access, DatabaseError, Session, TableName, quoted
 
-ASKED_TOGETHER = 200  # columns whose types are asked for in one statement
+ASKED_TOGETHER = 200  # columns whose types are chosen for in one statement
 STATES = {"SQLITE_BUSY": "Somebody else writes to it: try again later", "SQLITE_READONLY": "It may only be read here"}
 
 
@@ -93,15 +93,15 @@ class SQLite(Session):
         names = [column[0] for column in described or ()]
         schema, select = [], {}
         for start in range(0, len(names), ASKED_TOGETHER):
-            asked = names[start : start + ASKED_TOGETHER]
+            chosen = names[start : start + ASKED_TOGETHER]
             listed = ", ".join(
                 f"max(typeof({quoted(name)}) = '{kind}')"
-                for name in asked
+                for name in chosen
                 for kind in ("integer", "real", "text", "blob")
             )
-            held = self.values(f"SELECT {listed} FROM {rows}")[0]
-            for place, name in enumerate(asked):
-                kind, sql = _type_of(*held[4 * place : 4 * place + 4])
+            kinds = self.values(f"SELECT {listed} FROM {rows}")[0]
+            for place, name in enumerate(chosen):
+                kind, sql = _type_of(*kinds[4 * place : 4 * place + 4])
                 schema.append((name, kind))
                 select[name] = sql.format(quoted(name))
         return pa.schema(schema), select

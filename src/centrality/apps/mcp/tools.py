@@ -47,17 +47,17 @@ class Tools:
 
     def __init__(self, sources: Sources) -> None:
         self._sources, self._results = sources, Results()
-        self._kept: OrderedDict[tuple[object, ...], Any] = OrderedDict()
+        self._recent: OrderedDict[tuple[object, ...], Any] = OrderedDict()
 
     def _once(self, key: tuple[object, ...], make: Callable[[], Kept]) -> Kept:
         """Return what was made for this key, or make it; the last few are kept."""
-        if key not in self._kept:
-            self._kept[key] = make()
-            if len(self._kept) > 2 * MODELS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        kept: Kept = self._kept[key]
-        return kept
+        if key not in self._recent:
+            self._recent[key] = make()
+            if len(self._recent) > 2 * MODELS:
+                self._recent.popitem(last=False)
+        self._recent.move_to_end(key)
+        value: Kept = self._recent[key]
+        return value
 
     def _rows(self, source: str) -> Rows:
         version = self._sources.version(source)
@@ -100,16 +100,16 @@ class Tools:
         """
         rows = self._rows(source)
         earlier = None if against is None else self._rows(against)
-        found = check(rows.table, label=label, against=None if earlier is None else earlier.table)
+        findings = check(rows.table, label=label, against=None if earlier is None else earlier.table)
         listed = [
             {"finding": place, "rows": one.count, "severity": float(f"{one.severity:.2g}"),
              "says": text_of(one.sentence), "because": text_of(one.reason), "advice": one.advice,
              "examples": list(one.examples)}
-            for place, one in enumerate(found)
+            for place, one in enumerate(findings)
         ]  # fmt: skip
         read = rows.read if earlier is None else f"{rows.read}; against {earlier.read}"
-        return self._told(
-            {"verdict": found.verdict, "findings": len(found)}, "check", listed, top=top, rows=rows, read=read
+        return self._listing(
+            {"verdict": findings.verdict, "findings": len(findings)}, "check", listed, top=top, rows=rows, read=read
         )
 
     def rank(
@@ -147,7 +147,7 @@ class Tools:
              ]}
             for row, score, p, correction, of_row in zip(rows, scores, p_values, corrections, reasons, strict=True)
         ]  # fmt: skip
-        return self._told({"reads": how}, "explain", listed, top=len(listed), rows=read)
+        return self._listing({"reads": how}, "explain", listed, top=len(listed), rows=read)
 
     def compare(
         self, source: Source, against: Source | None = None, column: Column = None, value: Value = None
@@ -173,7 +173,7 @@ class Tools:
         whole = model.drift(new.select(old.column_names) if set(old.column_names) <= set(new.column_names) else new)
         listed = [{"difference": text_of(change)} for change in whole.changes()]
         facts = {"differ": whole.detected(), "effect": cell(whole.effect), "p_value": cell(whole.p_value)}
-        return self._told(facts, "compare", listed, top=PAGE, rows=rows, read=read)
+        return self._listing(facts, "compare", listed, top=PAGE, rows=rows, read=read)
 
     def detect(
         self, source: Source, top: Few = 10, columns: Columns = None,
@@ -207,7 +207,7 @@ class Tools:
             for place, of_row in zip(nearest, rows.table.take(pa.array(nearest)).to_pylist(), strict=True)
         ]
         asked = cells(rows.table.slice(row, 1).to_pylist()[0], columns)
-        return self._told(
+        return self._listing(
             {"reads": how}, "similar", [{"row": row, "asked": True, "cells": asked}, *listed], top + 1, rows
         )
 
@@ -219,14 +219,14 @@ class Tools:
         rows, reference = self._rows(source), self._rows(against)
         model, how = self._model(reference)
         monitor = model.monitor(alpha=alpha, random_state=0)
-        told = monitor.watch()
+        state = monitor.watch()
         for part in rows.table.to_batches(max_chunksize=WATCHED_TOGETHER):
-            told = monitor.update(pa.Table.from_batches([part]))
-            if told.alarm:
+            state = monitor.update(pa.Table.from_batches([part]))
+            if state.alarm:
                 break
-        facts = {"alarm": told.alarm, "rows_followed": told.rows, "evidence": cell(told.evidence), "reads": how}
-        listed = [{"says": text_of(told)}, *({"change": text_of(change)} for change in told.changes)]
-        return self._told(facts, "watch", listed, top=PAGE, rows=rows, read=f"{rows.read}; against {reference.read}")
+        facts = {"alarm": state.alarm, "rows_followed": state.rows, "evidence": cell(state.evidence), "reads": how}
+        listed = [{"says": text_of(state)}, *({"change": text_of(change)} for change in state.changes)]
+        return self._listing(facts, "watch", listed, top=PAGE, rows=rows, read=f"{rows.read}; against {reference.read}")
 
     def more(
         self, handle: Annotated[str, Field(description="the handle of an earlier answer", max_length=100)],
@@ -260,9 +260,9 @@ class Tools:
             ]  # fmt: skip
         if len(places) > MOST_LISTED:
             facts = facts | {"kept": f"the first {MOST_LISTED:,} of them behind the handle"}
-        return self._told(facts, kind, listed, top=top, rows=rows)
+        return self._listing(facts, kind, listed, top=top, rows=rows)
 
-    def _told(
+    def _listing(
         self, facts: dict[str, Any], kind: str, listed: list[dict[str, Any]], *, top: int, rows: Rows,
         read: str | None = None,
     ) -> str:  # fmt: skip
