@@ -300,7 +300,8 @@ def test_nothing_named_is_refused(capsys, tmp_path):
 def test_over_stdio_as_an_agent_starts_it(folder):
     async def ask() -> dict[str, Any]:
         command = ["-m", "centrality", "mcp", "--folder", str(folder)]
-        async with Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))) as client:
+        started = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+        async with Client(started, mode="legacy") as client:  # waits as long as the start takes
             assert present(client.server_info).name == "centrality"
             return await told_by(client, "rank", source="tables/houses.csv", top=1)
 

@@ -207,9 +207,8 @@ class Tools:
             for place, of_row in zip(nearest, rows.table.take(pa.array(nearest)).to_pylist(), strict=True)
         ]
         asked = cells(rows.table.slice(row, 1).to_pylist()[0], columns)
-        return self._listing(
-            {"reads": how}, "similar", [{"row": row, "asked": True, "cells": asked}, *listed], top + 1, rows
-        )
+        listed = [{"row": row, "asked": True, "cells": asked}, *listed]
+        return self._listing({"reads": how}, "similar", listed, top=top + 1, rows=rows)
 
     def watch(
         self, source: Source, against: Source,
