@@ -63,37 +63,34 @@ def timed(command: list[str]) -> tuple[float, float, float]:
 
 def table_to_table(rows: int) -> list[dict[str, object]]:
     """Score a table into another one in three ways."""
-    with tempfile.TemporaryDirectory() as folder:
-        with server(Path(folder)) as host:
-            address = f"{host}/postgres"
-            values = ", ".join(f"sin(i * {j + 1}.1) + random() AS {name}" for j, name in enumerate(NAMES))
-            run_sql(
-                address, f"CREATE TABLE rows AS SELECT i AS id, {values} FROM generate_series(1, {rows}) i", "ANALYZE"
-            )
-            cli = [sys.executable, "-m", "centrality"]
-            model = f"{folder}/m.safetensors"
-            fit = timed([*cli, "fit", address, "--table", "rows", "--columns", ",".join(NAMES), "--sample", "20000",
-                         "-o", model, "--random-state", "0", "--quiet"])  # fmt: skip
-            score = [
-                *cli,
-                "score",
-                model,
-                address,
-                "--table",
-                "rows",
-                "-o",
-                address,
-                "--quiet",
-                "--if-exists",
-                "replace",
-            ]
-            key = timed([*score, "--into", "scores", "--only", "id,centrality"])
-            whole = timed([*score, "--into", "whole"])
-            psql = f"{programs()}/psql -q {address} -c"
-            run_sql(address, "CREATE TABLE copy (LIKE rows)")
-            both = f"{psql} 'COPY rows TO STDOUT (FORMAT binary)' | {psql} 'COPY copy FROM STDIN (FORMAT binary)'"
-            copied = timed(["/bin/sh", "-c", both])
-            peer = timed([sys.executable, "-c", PEER, address])
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as host:
+        address = f"{host}/postgres"
+        values = ", ".join(f"sin(i * {j + 1}.1) + random() AS {name}" for j, name in enumerate(NAMES))
+        run_sql(address, f"CREATE TABLE rows AS SELECT i AS id, {values} FROM generate_series(1, {rows}) i", "ANALYZE")
+        cli = [sys.executable, "-m", "centrality"]
+        model = f"{folder}/m.safetensors"
+        fit = timed([*cli, "fit", address, "--table", "rows", "--columns", ",".join(NAMES), "--sample", "20000",
+                     "-o", model, "--random-state", "0", "--quiet"])  # fmt: skip
+        score = [
+            *cli,
+            "score",
+            model,
+            address,
+            "--table",
+            "rows",
+            "-o",
+            address,
+            "--quiet",
+            "--if-exists",
+            "replace",
+        ]
+        key = timed([*score, "--into", "scores", "--only", "id,centrality"])
+        whole = timed([*score, "--into", "whole"])
+        psql = f"{programs()}/psql -q {address} -c"
+        run_sql(address, "CREATE TABLE copy (LIKE rows)")
+        both = f"{psql} 'COPY rows TO STDOUT (FORMAT binary)' | {psql} 'COPY copy FROM STDIN (FORMAT binary)'"
+        copied = timed(["/bin/sh", "-c", both])
+        peer = timed([sys.executable, "-c", PEER, address])
     measured = {
         "centrality fit: a sample of 20,000 drawn by the server": fit,
         "centrality score: the key and the scores": key,
