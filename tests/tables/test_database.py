@@ -530,3 +530,11 @@ def test_a_page_of_a_table_is_named_by_it(tmp_path, monkeypatch):
     explore = ["explore", "sqlite:shop.db", "--table", "old orders", "--export", "page.html", "--quiet"]
     assert main([*explore, "--random-state", "0"]) == 0
     assert "<title>old_orders</title>" in (tmp_path / "page.html").read_text()
+
+
+def test_a_stream_goes_into_a_table_when_it_ends(model, tmp_path):
+    tables.write(rows_for(model), tmp_path / "rows.csv")
+    score = [sys.executable, "-m", "centrality", "score", str(model), "-", "-o", f"sqlite:{tmp_path}/s.db#scores"]
+    with (tmp_path / "rows.csv").open("rb") as rows:
+        subprocess.run([*score, "--quiet"], stdin=rows, check=True)
+    assert tables.read(f"sqlite:{tmp_path}/s.db#scores").num_rows == 500

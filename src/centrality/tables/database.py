@@ -373,6 +373,9 @@ class TableSink(Sink):
             self._session.create(self._writes_to, table)
             self._exists = True
 
+    def flush(self) -> None:
+        """Do nothing: rows of a stream are seen with all others, when it ends."""
+
     def commit(self) -> None:
         """Let everybody see the rows."""
         if self._replaces:
