@@ -332,7 +332,7 @@ def test_over_http_with_the_token_and_not_without(folder, tmp_path):
             async def ask(headers: dict[str, str]) -> dict[str, Any]:
                 async with (
                     httpx2.AsyncClient(headers=headers, timeout=120) as http,
-                    Client(streamable_http_client(url, http_client=http)) as client,
+                    Client(streamable_http_client(url, http_client=http), mode="legacy") as client,
                 ):
                     return await told_by(client, "describe", source="tables/houses.csv")
 

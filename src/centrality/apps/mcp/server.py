@@ -92,5 +92,6 @@ def serve(sources: Sources, *, http: int | None = None, token: str | None = None
     application = with_token(server.streamable_http_app(host="127.0.0.1"), token)
     config = uvicorn.Config(application, host="127.0.0.1", port=http, log_level="warning", lifespan="on")
     listening = config.bind_socket()
+    listening.listen()  # before the address is said: who comes at once waits, and is not turned away
     say(f"agents are answered at http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     uvicorn.Server(config).run(sockets=[listening])
