@@ -64,6 +64,7 @@ ROUTINE = (
         *SAME_SCORES,
         results=("certainty_*",),
     ),
+    _measured("databases", "src/centrality/duckdb.py", *TABLES, *SCORES, results=("databases", "databases_extras")),
     _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
     _measured("explanations", *SAME_SCORES, results=("explanations_*",)),
     _measured("scale", *TABLES, *FITS, results=("scale", "scale_fit")),
