@@ -40,7 +40,10 @@ nitpicky = False
 # Pages with code cells are executed when the site is built; what has not changed is taken from the cache.
 nb_execution_mode = "cache"
 # These pages read files that no package brings: without them they are shown without outputs.
-FILES_OF_PAGES = {"tutorials/adult.md": "extra/adult_train.parquet", "tutorials/ag_news.md": "extra/ag_news_test.csv.gz"}
+FILES_OF_PAGES = {
+    "tutorials/adult.md": "extra/adult_train.parquet",
+    "tutorials/ag_news.md": "extra/ag_news_test.csv.gz",
+}
 DATA = Path(os.environ.get("CENTRALITY_DATA", "nowhere"))
 nb_execution_excludepatterns = [page for page, file in FILES_OF_PAGES.items() if not (DATA / file).is_file()]
 nb_execution_cache_path = str(HERE / "_build" / "jupyter_cache")

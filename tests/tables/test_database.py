@@ -29,7 +29,7 @@ ORDERS = pa.table(
     {
         "id": [1, 2, 3],
         "amount": [1.5, None, -2.25],
-        "who": ["Ann", 'Bo"b\'; --', None],
+        "who": ["Ann", "Bo\"b'; --", None],
         "big": [2**53 + 1, -(2**62), 0],
     }
 )
@@ -96,7 +96,10 @@ def test_a_table_that_exists_is_not_touched_unless_told(place):
         tables.write(ORDERS.select(["id"]), f"{place}#orders")
     assert tables.read(f"{place}#orders").column_names == ["id"]
     assert names_of_tables(place) == ["orders"]
-    with pytest.raises(InputError, match="one of fail, replace, append, got 'merge'"), database_access(if_exists="merge"):
+    with (
+        pytest.raises(InputError, match="one of fail, replace, append, got 'merge'"),
+        database_access(if_exists="merge"),
+    ):
         pass
 
 
@@ -158,7 +161,9 @@ def test_a_query_of_postgresql_that_would_write_is_refused_by_the_database(postg
         postgres,
         "CREATE FUNCTION empty() RETURNS int LANGUAGE plpgsql AS $$ BEGIN DELETE FROM orders; RETURN 1; END $$",
     )
-    with pytest.raises(DatabaseError, match=r"cannot execute DELETE in a read-only transaction\. The connection only reads"):
+    with pytest.raises(
+        DatabaseError, match=r"cannot execute DELETE in a read-only transaction\. The connection only reads"
+    ):
         tables.read(f"{postgres}#query=SELECT empty()")
     assert tables.read(f"{postgres}#orders").num_rows == 3
 
@@ -244,9 +249,10 @@ def test_rows_that_change_while_they_are_read_are_read_as_they_were(place):
         batches = source.batches()
         total = next(batches)["x"].to_numpy().sum()
         if place.startswith("sqlite:"):
-            with pytest.raises(sqlite3.OperationalError, match="locked"), sqlite3.connect(
-                place.partition(":")[2], timeout=0.1
-            ) as other:
+            with (
+                pytest.raises(sqlite3.OperationalError, match="locked"),
+                sqlite3.connect(place.partition(":")[2], timeout=0.1) as other,
+            ):
                 other.execute("UPDATE rows SET x = 0")
         else:
             run_sql(place, "UPDATE rows SET x = 0")
@@ -308,7 +314,10 @@ def test_a_name_that_postgresql_would_cut_is_refused(postgres):
 
 
 def test_a_statement_that_takes_too_long_is_stopped(postgres):
-    with database_access(timeout=0.2), pytest.raises(DatabaseError, match="statement timeout. Allow more time with --timeout"):
+    with (
+        database_access(timeout=0.2),
+        pytest.raises(DatabaseError, match="statement timeout. Allow more time with --timeout"),
+    ):
         tables.read(f"{postgres}#query=SELECT pg_sleep(5)::text AS x")
     with pytest.raises(InputError, match="above 0 to 2,000,000 was wanted, got -1"), database_access(timeout=-1):
         pass
@@ -328,7 +337,8 @@ def test_a_server_that_is_not_there_is_said_at_once():
 
 
 @pytest.mark.parametrize(
-    "address", ["postgresql://me:s3cret@host/db", "postgres://host/db?user=me&password=s3cret", "postgresql://:s3cret@h/d"]
+    "address",
+    ["postgresql://me:s3cret@host/db", "postgres://host/db?user=me&password=s3cret", "postgresql://:s3cret@h/d"],
 )
 def test_a_password_in_an_address_is_refused_and_not_repeated(address, capfd):
     with pytest.raises(InputError, match="set PGPASSWORD") as refused:
@@ -448,12 +458,30 @@ def test_a_place_names_either_a_table_or_a_query():
 
 
 def test_a_job_that_is_killed_leaves_no_table(postgres, model):
-    run_sql(postgres, "CREATE TABLE rows AS SELECT i AS id, random() a, random() b, random() c FROM generate_series(1, 400000) i")
+    run_sql(
+        postgres,
+        "CREATE TABLE rows AS SELECT i AS id, random() a, random() b, random() c FROM generate_series(1, 400000) i",
+    )
     job = subprocess.Popen(
-        [sys.executable, "-m", "centrality", "score", str(model), postgres, "--table", "rows", "-o", postgres, "--into", "scores"],
+        [
+            sys.executable,
+            "-m",
+            "centrality",
+            "score",
+            str(model),
+            postgres,
+            "--table",
+            "rows",
+            "-o",
+            postgres,
+            "--into",
+            "scores",
+        ],
         env=os.environ,
     )
-    copying = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%FROM STDIN%'"
+    copying = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%FROM STDIN%'"
+    )
     while job.poll() is None and run_sql(postgres, copying)[0][0] == 0:
         pass
     was_running = job.poll() is None

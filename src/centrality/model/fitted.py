@@ -118,7 +118,7 @@ class FittedModel(FrozenArrays):
     scaling: Scaling
     calibration: Calibration
     noise_scale: tuple[float, ...]
-    independent_halves: bool  # whether each network was trained on another half of the rows
+    members_differ: bool  # several networks, each trained on other rows
     offset: float  # the score at `offset_at_t` below which `predict` says outlier
     offset_at_t: float
     offsets: Matrix | None  # (OFFSET_STEPS + 1,) the offsets from t = 0 to t = 1; None after marks, which set only one
@@ -130,7 +130,7 @@ class FittedModel(FrozenArrays):
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
     # Expresses the user's rows relative to their context; the networks and all other attributes take relative rows.
     context: Context | None = None
-    kinds: ContextCalibration | None = None  # makes head scores comparable between rows of different contexts
+    context_calibration: ContextCalibration | None = None  # makes units comparable between rows of different contexts
     report: Report | None = None  # None until the fit is complete
     refinement: Refinement | None = None  # the correction learned from marks; None before any were learned
     device: str = field(default="cpu", compare=False)  # the device that scores
@@ -164,7 +164,7 @@ class FittedModel(FrozenArrays):
             self.calibration,
             self.refinement,
             context=context,
-            kinds=self.kinds,
+            context_calibration=self.context_calibration,
             t=t,
             device=device,
         )
@@ -260,8 +260,8 @@ class FittedModel(FrozenArrays):
         units = map_blocks(
             lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
         )
-        if self.kinds is not None:
-            units = self.kinds(units, dense(rows))
+        if self.context_calibration is not None:
+            units = self.context_calibration(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
 
     def shift(self, rows: CheckedRows) -> Matrix:
@@ -294,7 +294,12 @@ class FittedModel(FrozenArrays):
 
     def _is_native(self, rows: CheckedRows) -> bool:
         """Say whether the engine computes mixtures by itself: on the CPU, without a context and without marks."""
-        return self.kinds is None and self.refinement is None and self.device == "cpu" and not hasattr(rows, "is_cuda")
+        return (
+            self.context_calibration is None
+            and self.refinement is None
+            and self.device == "cpu"
+            and not hasattr(rows, "is_cuda")
+        )
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the head scores mixed at t."""  # (n,)
@@ -321,12 +326,12 @@ class FittedModel(FrozenArrays):
             return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
         by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
-        if self.kinds is not None:
-            by_member = np.stack([self.kinds(scores, dense(rows)) for scores in by_member])
+        if self.context_calibration is not None:
+            by_member = np.stack([self.context_calibration(scores, dense(rows)) for scores in by_member])
         mixing = self.calibration.mixing
         mixtures = np.column_stack([mixing.mixed(scores, t) for scores in by_member])
         centralities = mixing.squeeze(mixtures + self.shift(rows)[:, None])
-        if self.independent_halves:
+        if self.members_differ:
             return np.asarray(np.std(centralities, axis=1))
         return np.asarray(np.std(centralities, axis=1, ddof=1) / np.sqrt(members))
 
@@ -382,7 +387,7 @@ class FittedModel(FrozenArrays):
             self.calibration,
             reach=max(self.noise_scale) * self.width**0.5,
             refinement=self.refinement,
-            kinds=self.kinds,
+            context_calibration=self.context_calibration,
         )
 
     def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:

@@ -9,6 +9,7 @@ are, without ends, 0 at the median and 1 at the 95th percentile of one kind of w
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -29,8 +30,6 @@ LEFT_WEIGHT = 2.0  # of what the cosines leave, in deviations of the weights
 TAIL = 1000  # scores kept of the odd end
 BODY = 1000  # quantiles kept of the rest
 IN_BLOCK = 1_000_000
-
-Scores = NDArray[np.floating[Any]]  # a single one has seven digits: of ten million moments that is enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +138,15 @@ def principal_signals(series: list[Prepared], view: int) -> Values:
 class Oddness:
     """Hold how odd moments, or windows, are: (n,) in all, and (n, channels) each channel alone."""
 
-    whole: Scores
-    channels: Scores
+    whole: Values
+    channels: Values
 
     @classmethod
-    def of(cls, parts: list[Part], scores: list[Scores]) -> Self:
+    def of(cls, parts: list[Part], scores: Sequence[Values]) -> Self:
         """Add up the scores of the parts: jointly, and the mean of the three channels that are oddest alone."""
         joint = [score[:, 0] for part, score in zip(parts, scores, strict=True) if not part.alone]
-        channels = sum(score for part, score in zip(parts, scores, strict=True) if part.alone)
+        alone = [score for part, score in zip(parts, scores, strict=True) if part.alone]
+        channels = reduce(np.add, alone)
         if channels.shape[1] == 1:
             return cls(channels[:, 0], channels)
         judged = np.isfinite(channels)
@@ -157,7 +157,7 @@ class Oddness:
         whole[~judged.any(1)] = np.nan
         return cls(whole, channels)
 
-    def shares(self) -> Values:
+    def shares(self) -> NDArray[np.float64]:
         """Return each channel's share of the oddness of a moment beyond the usual; zeros if none is odd alone."""
         excess = np.maximum(np.nan_to_num(self.channels.astype(np.float64)), 0.0)
         total = excess.sum(1, keepdims=True)
@@ -169,7 +169,7 @@ class Judgement:
     """Hold how odd the moments of a series are, and the windows of which they are the mean."""
 
     moments: Oddness
-    windows: Scores  # in all
+    windows: Values  # in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ class Levels:
     count: int
 
     @classmethod
-    def of(cls, scores: Sequence[Scores]) -> Self:
+    def of(cls, scores: Sequence[Values]) -> Self:
         """Keep the highest of these scores one by one, and quantiles of the others."""
         finite = [each_series[np.isfinite(each_series)] for each_series in scores]
         ordered = finite[0] if len(finite) == 1 else np.concatenate(finite)
@@ -197,12 +197,12 @@ class Levels:
         shares = (self.count * self.p_values(scores) + other.count * other.p_values(scores)) / count
         return type(self)(scores, shares, count)
 
-    def p_values(self, scores: NDArray[Any]) -> Values:
+    def p_values(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         """Return the share of the scores learned from that are at least as high."""
         log_shares = np.log(self.shares)
         return _in_blocks(lambda block: np.exp(np.interp(block, self.scores, log_shares)), scores)
 
-    def centrality(self, scores: NDArray[Any]) -> Values:
+    def centrality(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         """Return scores in [0, 1], as FUSE does: the median has 1/2, and the 95th percentile of oddness 1/4."""
         middle = float(np.interp(-0.5, -self.shares, self.scores))
         high = float(np.interp(-0.05, -self.shares, self.scores))
@@ -214,7 +214,7 @@ class Levels:
         return _in_blocks(squeeze, scores)
 
 
-def _in_blocks(function: Callable[[NDArray[Any]], Values], scores: NDArray[Any]) -> Values:
+def _in_blocks(function: Callable[[NDArray[Any]], Values], scores: NDArray[Any]) -> NDArray[np.float64]:
     """Return what a function makes of scores, a million at a time: what it needs besides stays small."""
     result = np.empty(len(scores))
     for first in range(0, len(scores), IN_BLOCK):

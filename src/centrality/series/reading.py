@@ -49,10 +49,10 @@ class Track:
     @property
     def times(self) -> Values:
         """Return the time of each moment, (n,): seconds since 1970, or numbers where times are no dates."""
-        return self.time_of(np.arange(len(self.values)))
+        return np.asarray(self.time_of(np.arange(len(self.values))))
 
-    def time_of(self, moments: Places) -> Values:
-        """Return the times of these moments."""
+    def time_of(self, moments: Any) -> Any:
+        """Return the time of a moment, or the times of several."""
         return self.clock + self.step * moments if isinstance(self.clock, float) else self.clock[moments]
 
 
@@ -145,6 +145,9 @@ def read(
     """
     notes: list[str] = []
     table, time = _as_table(frame, time)
+    for place, column in enumerate(table.schema):
+        if is_text(column.type) and not pa.types.is_string(column.type):  # pandas gives large ones
+            table = table.set_column(place, column.name, table[column.name].cast(pa.string()))
     time = find_time(table) if time is None else time
     require(table.column_names, [name for name in (time, by) if name is not None])
     seconds, dated = (None, False) if time is None else _times(time, table[time], notes)

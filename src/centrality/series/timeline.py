@@ -22,8 +22,25 @@ from centrality.fuse.parts import from_parts, parts_of
 from centrality.network.calibration import one_t
 from centrality.representations.base import ItemsLike
 from centrality.series import windows
-from centrality.series.events import Event, Events, Peaks, describe, expected_count, odd_moments, stretches
-from centrality.series.parts import Judgement, Levels, Oddness, Part, Prepared, Scores, channel_changes, principal_signals
+from centrality.series.events import (
+    Event,
+    Events,
+    Peaks,
+    describe,
+    expected_count,
+    find_typical,
+    odd_moments,
+    stretches,
+)
+from centrality.series.parts import (
+    Judgement,
+    Levels,
+    Oddness,
+    Part,
+    Prepared,
+    channel_changes,
+    principal_signals,
+)
 from centrality.series.reading import FEWEST, Recording, read, write_step
 from centrality.series.windows import VIEWS, Places, Scales, Values
 
@@ -214,11 +231,11 @@ class Timeline(BaseEstimator):
             raise InputError(f"Stretches of {self.window_} moments without long gaps were wanted, got none.")
         return together
 
-    def _window_scores(self, one: Prepared) -> list[Scores]:
+    def _window_scores(self, one: Prepared) -> list[Values]:
         """Return how odd each window of a series is, part by part: (windows, channels or 1); NaN: not judged."""
         starts = windows.starts_of(len(one.values), self.window_)
         columns = [len(self.channels_) if part.alone else 1 for part in self._parts]
-        scores: list[Scores] = [np.full((len(starts), count), np.nan, dtype=np.float32) for count in columns]
+        scores: list[Values] = [np.full((len(starts), count), np.nan, dtype=np.float32) for count in columns]
         for chosen, moments, first in self._blocks(starts):
             judged = windows.complete(one.unknown[moments], first, self.window_)
             scaled = [one.view(view, moments) for view in range(len(VIEWS))]
@@ -243,7 +260,7 @@ class Timeline(BaseEstimator):
         scores = self._window_scores(one)
         stride = windows.stride_of(self.window_)
         channels = np.empty(one.values.shape, dtype=np.float32)
-        one_channel = channels.shape[1] == 1
+        one_channel = len(self.channels_) == 1
         odd = Oddness(channels[:, 0] if one_channel else np.empty(len(one.values), dtype=np.float32), channels)
         for first in range(0, len(one.values), MOMENTS_AT_ONCE):
             block = slice(first, min(first + MOMENTS_AT_ONCE, len(one.values)))
@@ -327,19 +344,19 @@ class Timeline(BaseEstimator):
         model._judged = None
         return model
 
-    # Scores of rows.
+    # Values of rows.
 
-    def centrality(self, X: ItemsLike | None = None) -> Values:
+    def centrality(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Say how typical each row's moment is, from 0 to 1; without X, of the series of `fit`. NaN: not judged."""
         recording, judgements = self._judge(X)
         return recording.of_rows([self._levels.centrality(each.moments.whole) for each in judgements])
 
-    def p_values(self, X: ItemsLike | None = None) -> Values:
+    def p_values(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Return the share of the moments of `fit` that are as odd as each row's."""
         recording, judgements = self._judge(X)
         return recording.of_rows([self._levels.p_values(each.moments.whole) for each in judgements])
 
-    def blame(self, X: ItemsLike | None = None) -> Values:
+    def blame(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Return each channel's share of each row's oddness, (rows, channels); zeros where none is odd by itself."""
         recording, judgements = self._judge(X)
         return recording.of_rows([each.moments.shares() for each in judgements])
@@ -418,6 +435,7 @@ class Timeline(BaseEstimator):
             names=self.channels_,
             events=[(event.start, event.end) for event in events],
             channels=[[name for name, _ in event.channels] for event in events],
+            typical=[(event.window, event.typical) for event in events if event.window and event.typical],
             dated=recording.dated,
         )
 
@@ -430,13 +448,21 @@ class Timeline(BaseEstimator):
         order = [channel for channel in np.argsort(-shares, kind="stable") if shares[channel] >= 0.1] or [0]
         channel = recording.channels.index(self.channels_[order[0]])
         begin, end = recording.written(track.time_of(first)), recording.written(track.time_of(last))
+        near, same_hour = find_typical(track, channel, stretch, self.window_, judgement.windows, dated=recording.dated)
+        sentence = describe(recording, track, channel, stretch, self.window_, typical=near, same_hour=same_hour)
+        starts = [first, *near[:1].tolist()]
+        lead = min(self.window_ // 2, *starts) if len(starts) > 1 else min(self.window_ // 2, first)
+        tail = min(last - first + self.window_ // 2, len(track.values) - 1 - max(starts))
+        beside = [(float(track.time_of(start - lead)), float(track.time_of(start + tail))) for start in starts]
         return Event(
             start=float(track.time_of(first)),
             end=float(track.time_of(last)),
             peak=float(track.time_of(peak)),
             severity=self._peaks.one_in(float(odd.whole[peak])),
             channels=tuple((self.channels_[place], float(shares[place])) for place in order),
-            sentence=describe(recording, track, channel, stretch, self.window_),
+            sentence=sentence,
+            window=beside[0],
+            typical=beside[1] if len(near) else None,
             series=track.name,
             rows=tuple(recording.rows_of(number, first, last).tolist()),
             span=begin if begin == end else f"{begin} to {end}",

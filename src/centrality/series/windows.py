@@ -27,7 +27,7 @@ SCALED_BY = 1_000_000
 GATHERED = 8192  # windows taken together: they stay in the processor's cache
 VIEWS = ("values", "differences")
 
-Values = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]  # scores have seven digits: of ten million moments that is enough
 Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
@@ -146,7 +146,9 @@ def complete(unknown: Mask, starts: Places, length: int) -> Mask:
     return np.asarray(count[starts + length] == count[starts])
 
 
-def cover(scores: NDArray[np.floating[Any]], moments: int, length: int) -> Values:  # (windows, channels) -> (moments, channels)
+def cover(
+    scores: NDArray[np.floating[Any]], moments: int, length: int
+) -> Values:  # (windows, channels) -> (moments, channels)
     """Return for each moment the mean score of the windows that cover it, NaN where none does.
 
     Windows begin every few moments. So a moment at the edge of a gap, or of the series, may have no window of its own;

@@ -221,9 +221,7 @@ SHARED: ContextVar[dict[str, Session] | None] = ContextVar("SHARED", default=Non
 
 
 @contextmanager
-def database_access(
-    timeout: float = 3600.0, if_exists: str = "fail", only: Sequence[str] = ()
-) -> Iterator[None]:
+def database_access(timeout: float = 3600.0, if_exists: str = "fail", only: Sequence[str] = ()) -> Iterator[None]:
     """Use databases so in the block, where everything that is read of one database is of one moment.
 
     >>> from centrality.tables.database import database_access
@@ -272,7 +270,12 @@ class DatabaseSource(Source):
             raise
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
-        yield from self._read(names)
+        wanted = types or {}
+        decimals = [name for name in names if pa.types.is_decimal(self.schema.field(name).type)]
+        floats = {name: pa.float64() for name in decimals if wanted.get(name) == pa.float64()}
+        schema = pa.schema([(name, floats.get(name, self.schema.field(name).type)) for name in names])
+        for batch in self._read(names):
+            yield batch.cast(schema) if floats else batch  # a model of numbers takes no decimals
 
     def draw(self, size: int, rng: np.random.Generator, names: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
         """Let the database draw somewhat more than `size` random rows; None if it cannot repeat that."""

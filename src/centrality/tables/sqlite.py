@@ -50,7 +50,11 @@ class SQLite(Session):
             mode = "rwc" if writes else "rw"  # a file that was not closed in order is mended when it is opened
             with self._in_words():
                 self._connection = sqlite3.connect(
-                    f"file:{quote(str(path))}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
+                    f"file:{quote(str(path))}?mode={mode}",
+                    uri=True,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    timeout=30,
                 )
         self.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
         if not self._connection.in_transaction:
@@ -74,7 +78,9 @@ class SQLite(Session):
             return self._connection.execute(sql).fetchall()
 
     def tables(self) -> list[str]:
-        listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        listed = (
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
         return [name for (name,) in self.values(f"{listed} ORDER BY name")]
 
     def find_table(self, name: str) -> TableName | None:
@@ -88,7 +94,9 @@ class SQLite(Session):
         for start in range(0, len(names), ASKED_TOGETHER):
             asked = names[start : start + ASKED_TOGETHER]
             listed = ", ".join(
-                f"max(typeof({quoted(name)}) = '{kind}')" for name in asked for kind in ("integer", "real", "text", "blob")
+                f"max(typeof({quoted(name)}) = '{kind}')"
+                for name in asked
+                for kind in ("integer", "real", "text", "blob")
             )
             held = self.values(f"SELECT {listed} FROM {rows}")[0]
             for place, name in enumerate(asked):
@@ -157,7 +165,9 @@ def _as_stored(column: pa.ChunkedArray) -> Sequence[Any]:
     """Return a column's values as SQLite keeps them: what is no number, text or bytes as a text."""
     kind = column.type
     if kind == pa.uint64() and (pc.max(column).as_py() or 0) >= 1 << 63:
-        raise TableError("Whole numbers below 2**63 were wanted, as SQLite keeps them: leave the column out with --only.")
+        raise TableError(
+            "Whole numbers below 2**63 were wanted, as SQLite keeps them: leave the column out with --only."
+        )
     if pa.types.is_decimal(kind):
         return column.cast(pa.float64()).to_pylist()
     if pa.types.is_nested(kind):

@@ -69,6 +69,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "inspect": ("centrality inspect houses.safetensors",),
     "export": ("centrality export wine.safetensors -o wine.onnx",),
     "serve": ("centrality serve houses.safetensors --port 8000",),
+    "mcp": (
+        "centrality mcp --folder tables/",
+        "centrality mcp --database postgresql://localhost/shop --http 8001 --token-file token",
+    ),
     "datasets": ("centrality datasets", "centrality datasets houses -o houses.csv"),
     "demo": ("centrality demo -o demo/",),
     "reproduce": ("centrality reproduce table1 --quick",),

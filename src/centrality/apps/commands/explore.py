@@ -52,7 +52,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--key", metavar="COLUMN", help="the column that tells rows apart, for marks (default: all cells together)"
     )
     command.add_argument(
-        "--against", type=Path, metavar="MODEL", help="another model of the same rows, shown beside this one"
+        "--against",
+        type=Path,
+        metavar="OLD",
+        help="earlier rows of the same kind, to compare with; or another model of the same rows, shown beside this one",
     )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
@@ -67,7 +70,7 @@ def run(arguments: argparse.Namespace) -> Result:
         return _export(arguments)
     # A fit takes minutes, and the error of a file that is not there a moment: no browser is opened before them.
     waits = arguments.model is not None and arguments.model.is_file()
-    model = None if waits or _series.is_series(arguments) else load_model(arguments)
+    model = None if waits or arguments.against is not None or _series.is_series(arguments) else load_model(arguments)
     return _serve(arguments, model)
 
 
@@ -88,29 +91,32 @@ def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "Vi
     MarksFile(_marks_file(arguments))  # its errors come before the work
     if _series.is_series(arguments):
         return _view_of_moments(arguments)
-    model = load_model(arguments) if model is None else model
+    against: Path | None = arguments.against
+    old = None if against is None or against.suffix == ".safetensors" else against
+    if model is None:  # of the earlier rows, if there are such
+        model = load_model(arguments if old is None else argparse.Namespace(**{**vars(arguments), "data": str(old)}))
 
     from centrality import tables
-    from centrality.apps.explorer.view import explored
+    from centrality.apps.explorer.view import ViewOptions, compared, explored
 
     table = tables.read(arguments.data)
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
+    options: ViewOptions = {
+        "items": arguments.items,
+        "columns": None if arguments.columns is None else column_names(arguments.columns),
+        "on": arguments.map,
+        "random_state": arguments.random_state,
+        "title": _title(arguments),
+        "key": arguments.key,
+        "defer_umap": arguments.export is None,
+        "kept_map": None if arguments.model is None else _beside(arguments, "map.npz"),
+    }
     with working("Scoring and mapping", arguments):
-        return explored(
-            model,
-            table,
-            items=arguments.items,
-            columns=None if arguments.columns is None else column_names(arguments.columns),
-            on=arguments.map,
-            random_state=arguments.random_state,
-            title=_title(arguments),
-            progress=shows_progress(arguments),
-            key=arguments.key,
-            against=_other_model(arguments),
-            against_name="" if arguments.against is None else arguments.against.stem,
-            defer_umap=arguments.export is None,
-            kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
-        )
+        if old is not None:
+            return compared(model, table, tables.read(old), (Path(arguments.data).name, old.name), **options)
+        if against is not None:
+            options |= {"against": _other_model(arguments), "against_name": against.stem}
+        return explored(model, table, progress=shows_progress(arguments), **options)
 
 
 def _view_of_moments(arguments: argparse.Namespace) -> "View":

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality.apps.explorer.content import Column, columns_of, row_keys
-from centrality.apps.explorer.header import Findings, TimelineNames
+from centrality.apps.explorer.header import Findings
 from centrality.apps.explorer.layout import laid_out, neighbours_of
 from centrality.apps.explorer.session import Explained
 from centrality.apps.explorer.view import MOST_COLUMNS, MOST_ROWS, View
@@ -163,7 +163,7 @@ def _courses(recording: Recording, model: Timeline) -> NDArray[np.float32]:  # (
 
 
 def _reasons(blame: NDArray[np.float64], units: NDArray[np.float64]) -> Callable[[NDArray[np.intp]], Explained]:
-    """Return a function that says what each channel takes from the centrality of a moment: by its share of the blame."""
+    """Return a function that says what each channel takes from a moment's centrality: its share of the blame."""
     typical = units.max(0)
 
     def explain(rows: NDArray[np.intp]) -> Explained:

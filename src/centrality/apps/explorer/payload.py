@@ -145,6 +145,8 @@ def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
         fields["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
         fields["inliers"] = {"units": buffers.add(view.inliers.T), "contamination": view.contamination}
+    if view.sides is not None:
+        fields["sides"] = view.sides
     if view.timeline is not None:
         fields["timeline"] = view.timeline
     if view.main_features:

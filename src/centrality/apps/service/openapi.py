@@ -65,6 +65,7 @@ def _rows(limits: Limits) -> Schema:
                 "description": "0 is global, 1 is local; one or several. Default: the model's own.",
                 "oneOf": [DIAL, {"type": "array", "items": DIAL, "minItems": 1}],
             },
+            "series": {"type": "string", "description": "Of a model of series alone: whose next moments the rows are."},
             "p_values": {"type": "boolean", "default": False, "description": "Needs a model with rows held aside."},
             "severity": {
                 "type": "boolean",

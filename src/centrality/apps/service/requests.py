@@ -107,7 +107,7 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
     if kind == ARROW:
         given = table_of(body, served.columns, limits)
     elif kind == JSON:
-        given, in_body = _from_json(body, limits.decoded_bytes)
+        given, in_body = from_json(body, limits.decoded_bytes)
         options |= in_body
     else:
         raise RequestError(415, f"Content-Type must be {JSON} or {ARROW}, got {kind or 'none'}.")
@@ -159,8 +159,8 @@ def answer(
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
-    """Return the rows and the options of a request in JSON."""
+def from_json(body: bytes, most_bytes: int, names: Sequence[str] = OPTIONS) -> tuple[JsonRows, Options]:
+    """Return the rows and the options of these names of a request in JSON."""
     decoded = _decoded_bytes(body) if len(body) > most_bytes // MOST_BYTES_OF_ONE else 0
     if decoded > most_bytes:
         raise RequestError(413, f"The body would take {decoded:,} bytes decoded, {most_bytes:,} at most: send several.")
@@ -172,9 +172,9 @@ def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
         raise RequestError(422, 'An object with a list of rows was wanted: {"rows": [[1.5, 2], [0.5, 1]], "t": 0.5}.')
     _require_distinct(body, request)
     rows = request.pop("rows")
-    unknown = [name for name in request if name not in OPTIONS]
+    unknown = [name for name in request if name not in names]
     if unknown:
-        raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(OPTIONS)}.")
+        raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(names)}.")
     return rows, request
 
 
