@@ -64,11 +64,11 @@ class CalibrationRows(FrozenArrays):
         With "auto", a group at the low end that lies apart from the rest at t = 1/2 is left out too, as outliers.
         `rows` are their numbers among the training rows, if they are training rows.
         """
-        kept = subsample_evenly(np.flatnonzero(~np.isnan(units).any(1)))
+        chosen = subsample_evenly(np.flatnonzero(~np.isnan(units).any(1)))
         if contamination == "auto":
-            kept = kept[~outliers_apart(units[kept], mixing)]
+            chosen = chosen[~outliers_apart(units[chosen], mixing)]
         share = fraction("contamination", contamination) if contamination and contamination != "auto" else 0.0
-        return cls(units[kept], share, None if rows is None else rows[kept].astype(np.int64))
+        return cls(units[chosen], share, None if rows is None else rows[chosen].astype(np.int64))
 
     def scores(self, mixing: Mixing, t: float) -> Scores:
         """Return the rising scores at t of those rows that count as inliers: all but the least central."""
@@ -127,8 +127,8 @@ def count_separated_outliers(scores: Scores) -> int:
     (0, 40)
     """
     scores, counts = np.unique(scores, return_counts=True)
-    most = int(TAIL_TO * len(scores))
-    if most <= APART_LEAST:
+    largest = int(TAIL_TO * len(scores))
+    if largest <= APART_LEAST:
         return 0
     median = np.median(scores)
     start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
@@ -138,7 +138,7 @@ def count_separated_outliers(scores: Scores) -> int:
     distance = median - scores
 
     # Where is an empty space wide enough?
-    sizes = np.arange(APART_LEAST, most)
+    sizes = np.arange(APART_LEAST, largest)
     space = np.log(distance[sizes - 1] / distance[sizes])
     rise_inside = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
     rise_beyond = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
@@ -146,7 +146,7 @@ def count_separated_outliers(scores: Scores) -> int:
     apart = sizes[sizes * space / rise >= np.log(len(sizes) / SPACE_LEVEL)]
 
     # Are there more rows beyond such a space than the tail explains?
-    wholes = np.unique(np.geomspace(APART_LEAST, most, APART_RANKS).round().astype(np.intp))
+    wholes = np.unique(np.geomspace(APART_LEAST, largest, APART_RANKS).round().astype(np.intp))
     i, j = (grid.ravel() for grid in np.meshgrid(apart, wholes, indexing="ij"))
     smaller = i < j
     i = i[smaller]
@@ -260,19 +260,21 @@ class Rule:
     value: float
 
     @classmethod
-    def chosen(cls, **given: float | None) -> Self:
-        """Return the one rule that was given a value."""
-        rules = [cls(name, value) for name, value in given.items() if value is not None]
+    def chosen(cls, **values: float | None) -> Self:
+        """Return the one rule that has a value."""
+        rules = [cls(name, value) for name, value in values.items() if value is not None]
         if len(rules) != 1:
             came = " and ".join(f"{rule.name}={rule.value!r}" for rule in rules) or "none"
-            *most, last = given
-            raise InputError(f"One of {', '.join(most)} and {last} was wanted, got {came}.")
+            *first, last = values
+            raise InputError(f"One of {', '.join(first)} and {last} was wanted, got {came}.")
         return rules[0]
 
     @classmethod
-    def chosen_or_usual(cls, **given: float | None) -> Self:
-        """Return the rule that was given a value, or a false discovery rate of 5% if none was."""
-        return cls("fdr", USUAL_FDR) if all(value is None for value in given.values()) else cls.chosen(**given)
+    def chosen_or_usual(cls, **values: float | None) -> Self:
+        """Return the rule that has a value, or a false discovery rate of 5% if none has."""
+        if all(value is None for value in values.values()):
+            return cls("fdr", USUAL_FDR)
+        return cls.chosen(**values)
 
     @property
     def needs_inliers(self) -> bool:
