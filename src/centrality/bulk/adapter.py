@@ -48,6 +48,8 @@ class Adapter:
         self.unreadable = CellIssues()  # the cells, so far, that could not be read
         self._most_unreadable = reading.unreadable  # the largest share of such cells in a column
         self.left_out = 0  # rows that could not be scored
+        self.with_score = 0  # rows, and those of them that the model's threshold calls outliers
+        self.called = 0
         self.explains = not reading.one_series and self.reader.features() is not None
         tables.require(names, self.columns)
         if self.of_numbers and len(self.columns) != self.fitted.width:

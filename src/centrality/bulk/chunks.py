@@ -48,13 +48,16 @@ class Chunk:
 class Scored(NamedTuple):
     """How many rows were written, which of their cells could not be read, and how many rows have no score.
 
-    `faults` says what was wrong with the first text that could not be read.
+    `faults` says what was wrong with the first text that could not be read. Of the rows with a score, `called` ones are
+    outliers by the model's threshold.
     """
 
     rows: int
     unreadable: CellIssues = CellIssues()
     left_out: int = 0
     faults: tuple[str, ...] = ()
+    with_score: int = 0
+    called: int = 0
 
     @classmethod
     def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
@@ -66,6 +69,8 @@ class Scored(NamedTuple):
                 total.unreadable + part.unreadable,
                 total.left_out + part.left_out,
                 total.faults + part.faults,
+                total.with_score + part.with_score,
+                total.called + part.called,
             )
         return total
 

@@ -69,7 +69,7 @@ class ScoreField:
     calibration: Calibration
     reach: float  # the distance, in scaled units, within which scores change most
     refinement: Refinement | None = None  # learned from marks, added to both head scores
-    kinds: ContextCalibration | None = None  # makes scores comparable between contexts
+    context_calibration: ContextCalibration | None = None  # makes scores comparable between contexts
 
     def shares(self, points: Matrix, rows: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
         """Return each column's share in the difference between a row's head scores and those of its point, both scaled.
@@ -169,8 +169,8 @@ class ScoreField:
         """Return the raw scores of s points for each row, calibrated in the context of the row and mixed at t."""
         n, s, _ = raw.shape
         scores = calibration.units(raw.reshape(n * s, 2))
-        if self.kinds is not None:
-            scores = self.kinds(scores, np.repeat(rows, s, axis=0))
+        if self.context_calibration is not None:
+            scores = self.context_calibration(scores, np.repeat(rows, s, axis=0))
         return calibration.mixing.mixed(scores, t).reshape(n, s)
 
     def slope(self, rows: Matrix, t: float) -> Matrix:  # (n, p)

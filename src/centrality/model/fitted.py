@@ -23,6 +23,7 @@ from centrality._internal.checks import InputError, optional
 from centrality._internal.devices import cores, is_cpu
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
+from centrality.analysis.apart import count_apart
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.report import Report
 from centrality.engine import engine
@@ -45,6 +46,7 @@ Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
 
+SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 FEWEST_PER_BLOCK = 8  # `rows_per_block` never returns fewer rows
 
 
@@ -116,7 +118,7 @@ class FittedModel(FrozenArrays):
     scaling: Scaling
     calibration: Calibration
     noise_scale: tuple[float, ...]
-    independent_halves: bool  # whether each network was trained on another half of the rows
+    members_differ: bool  # several networks, each trained on other rows
     offset: float  # the score at `offset_at_t` below which `predict` says outlier
     offset_at_t: float
     offsets: Matrix | None  # (OFFSET_STEPS + 1,) the offsets from t = 0 to t = 1; None after marks, which set only one
@@ -128,10 +130,14 @@ class FittedModel(FrozenArrays):
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
     # Expresses the user's rows relative to their context; the networks and all other attributes take relative rows.
     context: Context | None = None
-    kinds: ContextCalibration | None = None  # makes head scores comparable between rows of different contexts
+    context_calibration: ContextCalibration | None = None  # makes units comparable between rows of different contexts
     report: Report | None = None  # None until the fit is complete
     refinement: Refinement | None = None  # the correction learned from marks; None before any were learned
     device: str = field(default="cpu", compare=False)  # the device that scores
+
+    def knows_offset_for(self, t: float) -> bool:
+        """Say whether it is known at this t which rows are outliers: marks set it at one t only."""
+        return self.offsets is not None or t == self.offset_at_t
 
     def offset_for(self, t: float) -> float:
         """Return the score below which `predict` says outlier at this t."""
@@ -158,7 +164,7 @@ class FittedModel(FrozenArrays):
             self.calibration,
             self.refinement,
             context=context,
-            kinds=self.kinds,
+            context_calibration=self.context_calibration,
             t=t,
             device=device,
         )
@@ -254,8 +260,8 @@ class FittedModel(FrozenArrays):
         units = map_blocks(
             lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
         )
-        if self.kinds is not None:
-            units = self.kinds(units, dense(rows))
+        if self.context_calibration is not None:
+            units = self.context_calibration(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
 
     def shift(self, rows: CheckedRows) -> Matrix:
@@ -288,7 +294,12 @@ class FittedModel(FrozenArrays):
 
     def _is_native(self, rows: CheckedRows) -> bool:
         """Say whether the engine computes mixtures by itself: on the CPU, without a context and without marks."""
-        return self.kinds is None and self.refinement is None and self.device == "cpu" and not hasattr(rows, "is_cuda")
+        return (
+            self.context_calibration is None
+            and self.refinement is None
+            and self.device == "cpu"
+            and not hasattr(rows, "is_cuda")
+        )
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the head scores mixed at t."""  # (n,)
@@ -303,9 +314,11 @@ class FittedModel(FrozenArrays):
         Networks that were each trained on another half of the rows differ as much as two fits to all rows would (that
         is the variance by balanced half-samples); the mean of networks that saw the same rows differs by √members less.
         """  # (n,)
-        if (members := self.network.members) < 2:
+        members = self.network.members
+        if members < 2:
             raise InputError(
-                f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
+                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
+                "and remembers no rows. Call stability(X, rows) with the training rows X."
             )
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
@@ -313,12 +326,12 @@ class FittedModel(FrozenArrays):
             return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
         by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
-        if self.kinds is not None:
-            by_member = np.stack([self.kinds(scores, dense(rows)) for scores in by_member])
+        if self.context_calibration is not None:
+            by_member = np.stack([self.context_calibration(scores, dense(rows)) for scores in by_member])
         mixing = self.calibration.mixing
         mixtures = np.column_stack([mixing.mixed(scores, t) for scores in by_member])
         centralities = mixing.squeeze(mixtures + self.shift(rows)[:, None])
-        if self.independent_halves:
+        if self.members_differ:
             return np.asarray(np.std(centralities, axis=1))
         return np.asarray(np.std(centralities, axis=1, ddof=1) / np.sqrt(members))
 
@@ -374,7 +387,7 @@ class FittedModel(FrozenArrays):
             self.calibration,
             reach=max(self.noise_scale) * self.width**0.5,
             refinement=self.refinement,
-            kinds=self.kinds,
+            context_calibration=self.context_calibration,
         )
 
     def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:
@@ -404,6 +417,35 @@ class FittedModel(FrozenArrays):
     def inlier_scores(self, t: float) -> Matrix:
         """Return the scores at t of the calibration rows that count as inliers, in rising order."""  # (m,)
         return self.calibration_rows().scores(self.calibration.mixing, t)
+
+    def held_out_units(self, units: Matrix) -> Matrix:
+        """Return the units of training rows, given in their order, by networks that were trained without them.
+
+        Other rows, and training rows that all networks know, keep the units given.
+        """
+        inliers = self.inliers
+        present = np.flatnonzero(~np.isnan(units).any(1))
+        if inliers is None or inliers.rows is None or len(present) != self.remembered.seen:
+            return units
+        rows = present[inliers.rows]
+        both = np.column_stack([self.mixing.mixed(inliers.units, 0.5), self.mixing.mixed(units[rows], 0.5)])
+        if not np.asarray(np.corrcoef(both.argsort(0).argsort(0).T))[0, 1] > SAME_ROWS:
+            return units
+        units = units.copy()
+        units[rows] = inliers.units
+        return units
+
+    def stands_apart(self, units: Matrix, t: float) -> NDArray[np.bool_]:
+        """Say which of the rows with these units are too odd for the tail of the others."""
+        scores = self.mixing.mixed(self.held_out_units(units), t)
+        order = np.argsort(scores, kind="stable")  # rows without a score come last
+        apart = np.zeros(len(scores), dtype=bool)
+        apart[order[: count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
+        return apart
+
+    def calibration_count(self, t: float) -> int:
+        """Return how many calibration rows count as inliers at t; 0 if the model has none."""
+        return 0 if self.inliers is None else len(self.inlier_scores(t))
 
     def calibration_rows(self) -> conformal.CalibrationRows:
         """Return the calibration rows; raise if the model has none."""

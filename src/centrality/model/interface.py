@@ -17,16 +17,15 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._internal.checks import InputError, fraction, generator, whole_number
+from centrality._internal.checks import InputError, generator, whole_number
 from centrality._internal.input import CentralityEstimator, CheckedRows, Dissimilarity, ModelRows
 from centrality.analysis import conformal
-from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
-from centrality.analysis.monitor import Monitor
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
-from centrality.analysis.severity import severity
-from centrality.model.display import FittedAttributes, frames_when_asked
+from centrality.analysis.shifted import checked_weights, drawn, estimated_weights
+from centrality.model.certainty import Certainty
+from centrality.model.display import frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
 from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.model.reader import RowReader
@@ -37,7 +36,6 @@ from centrality.network.scaling import dense
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
 
-MOST_WATCHED = 50  # of more columns than these, a monitor watches none, only the scores
 LOW = 0.05  # a head is low below this quantile of typical rows
 EXPLORER = "centrality.apps.explorer.widget"  # the module of the notebook widget and the page
 
@@ -46,7 +44,7 @@ Model = TypeVar("Model", bound="CentralityModel")
 
 
 @frames_when_asked
-class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, ABC):
+class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
     """Scores rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
 
     # Of vectors that a representation makes: the names of the features, and which of them each number belongs to.
@@ -110,11 +108,6 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         t = one_t(self.t)
         return self._map_scored_rows(X, lambda rows: self.fitted_.scores(rows, t))
 
-    def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
-        """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
-        at = one_t(self.t if t is None else t)
-        return self._map_rows(X, lambda rows: self.fitted_.standard_error(rows, at))
-
     def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
         return self.heads(X)
@@ -129,7 +122,15 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: ModelRows | None = None, *, contamination: float | str = 0.0) -> Self:
+    def calibrate(
+        self,
+        X: ModelRows | None = None,
+        *,
+        contamination: float | str = 0.0,
+        weights: Sequence[float] | Matrix | None = None,
+        like: ModelRows | None = None,
+        random_state: int | None = 0,
+    ) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
         They replace the calibration rows that `fit` left out of training; without X, those stay. Of more than 20,000
@@ -138,15 +139,41 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         at most a share `contamination` of them are outliers, that share of them, the least central, is left out: for a
         new inlier, P(p <= a) is then at most a + `contamination`. With "auto", as right after `fit`, a group that lies
         apart from the other calibration rows is left out, if there is one.
+
+        Where the world has shifted, so that some kinds of rows are more frequent now, `weights` say how much more, one
+        for each row of X; or they are estimated from rows that are `like` those to come. Rows are drawn with chances in
+        proportion, so that all promises hold for the rows that come now, as far as the weights are right.
         """
         vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
+        if weights is not None or like is not None:
+            vectors = self._shifted(vectors, weights, like, generator(random_state))
         scores = None if vectors is None else map_valid_rows(vectors, self.fitted_.units)
         self.fitted_.remembered.warn_of_known(vectors)
         self._learn(self.fitted_.calibrated(scores, contamination))
-        if scores is not None and not contamination:
+        is_shifted = weights is not None or like is not None  # then many may be odd for the training rows
+        if scores is not None and not contamination and not is_shifted:
             self.fitted_.training_scores.warn_of_odd(self.fitted_.mixing.squeeze(scores))
         return self
+
+    def _shifted(
+        self,
+        vectors: CheckedRows | None,
+        weights: Sequence[float] | Matrix | None,
+        like: ModelRows | None,
+        rng: np.random.Generator,
+    ) -> CheckedRows:
+        """Return those of the calibration rows that are drawn by their weights."""
+        if vectors is None:
+            raise InputError("weights and like are about calibration rows: give X, the rows to calibrate on.")
+        if weights is not None and like is not None:
+            raise InputError("One of weights and like was wanted, got both.")
+        vectors = dense(vectors)
+        if like is None:
+            return vectors[drawn(checked_weights(weights, len(vectors)), rng)]
+        new = dense(self._reader().vectors(like))
+        vectors = vectors[~np.isnan(vectors).any(1)]
+        return vectors[drawn(estimated_weights(vectors, new[~np.isnan(new).any(1)], rng), rng)]
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
@@ -162,92 +189,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         rng = None if random_state is None else generator(random_state)
         return self._against_calibration_rows(
-            X, t, lambda rows, at, scores: conformal.p_values(rows.scores(self.fitted_.mixing, at), scores, rng)
+            X, t, lambda rows, at, scores: rows.p_values(self.fitted_.mixing, at, scores, rng)
         )
-
-    def severity(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
-        """Say one in how many ordinary rows is as odd as each row: (n,), or (n, len(t)) for a list.
-
-        40 means that about every fortieth ordinary row scores as low. Among the m calibration rows this is counted: it
-        is 1 / p. Numbers above m + 1 are extrapolated from the scores of the lowest calibration rows, and end at
-        10 (m + 1). `centrality.analysis.severity.in_words` writes a severity, and says where it is extrapolated.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> from centrality.analysis.severity import in_words
-        >>> model = FUSE(random_state=0, max_steps=200).fit(np.random.default_rng(0).normal(size=(1000, 2)))
-        >>> [in_words(number, calibration_rows=1000) for number in model.severity([[0.0, 0.0], [9.0, 9.0]])]
-        ['1 in 1', 'less than 1 in 10,000 (extrapolated)']
-        """
-
-        def severities(rows: conformal.CalibrationRows, at: float, scores: Matrix) -> Matrix:
-            return severity(rows.scores(self.fitted_.mixing, at), scores, rows.tail(self.fitted_.mixing, at))
-
-        return self._against_calibration_rows(X, t, severities)
-
-    def p_value_intervals(self, X: ModelRows, t: float | None = None, *, confidence: float = 0.95) -> Matrix:
-        """Return between which shares of ordinary rows that score as low each p-value lies, (n, 2).
-
-        A p-value is an estimate from m calibration rows. The interval is exact (Clopper and Pearson): it holds the true
-        share with at least this confidence, for each row by itself.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> model = FUSE(random_state=0, max_steps=200).fit(np.random.default_rng(0).normal(size=(900, 2)))
-        >>> model.p_values([[9.0, 9.0]]).round(4), model.p_value_intervals([[9.0, 9.0]]).round(4)
-        (array([0.0011]), array([[0.    , 0.0041]]))
-        """
-        confidence = fraction("confidence", confidence)
-        at = one_t(self.t if t is None else t)
-        p = self.p_values(X, at)
-        return conformal.p_value_intervals(p, len(self.fitted_.inlier_scores(at)), confidence)
-
-    def certificate(
-        self,
-        rows: ModelRows,
-        *,
-        among: int | ModelRows | None = None,
-        t: float | None = None,
-        confidence: float = 0.95,
-    ) -> Certificate:
-        """Say how many of these rows are ordinary at most, in whatever way they were chosen: print it.
-
-        `among` are all rows that they were chosen from, or how many; without it, as many as the model was fitted to.
-        The more there were to choose from, the less is certain. It holds if calibration rows and ordinary rows are
-        exchangeable: exactly after `calibrate` or with `holdout`, approximately right after `fit`.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> rng = np.random.default_rng(0)
-        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(1000, 2)))
-        >>> new = rng.normal(size=(500, 2))
-        >>> new[:60] += 9
-        >>> lowest = np.argsort(model.score_samples(new))[:62]
-        >>> certificate = model.certificate(new[lowest], among=new)
-        >>> certificate.at_least >= 50
-        True
-        """
-        check_is_fitted(self)
-        t = one_t(self.t if t is None else t)
-        confidence = fraction("confidence", confidence)
-        calibration = self.fitted_.inlier_scores(t)
-        m = len(calibration)
-
-        def ranks(X: ModelRows) -> NDArray[np.int64]:
-            scores = self.fitted_.mixing.mixed(self._units(X), t)
-            unscored = np.isnan(scores)  # such a row may be ordinary
-            return np.where(unscored, m, np.searchsorted(calibration, scores, side="right"))
-
-        chosen = ranks(rows)
-        if among is None:
-            among = max(len(chosen), self.fitted_.remembered.seen)
-        if isinstance(among, int | np.integer):
-            if among < len(chosen):
-                raise InputError(f"among must be at least the {len(chosen):,} rows that were chosen, got {among}.")
-            pool = np.concatenate([chosen, np.full(int(among) - len(chosen), m)])
-        else:
-            pool = ranks(among)
-        return Certificate(len(chosen), most_ordinary(chosen, pool, m, confidence), len(pool), m, confidence)
 
     def threshold(
         self,
@@ -348,63 +291,6 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             constants=reader.constants(X),
             threshold=reader.about_threshold(heads, one_t(self.t)),
         )
-
-    def monitor(
-        self,
-        *,
-        alpha: float = 0.05,
-        every: float | None = None,
-        state: str | PathLike[str] | None = None,
-        t: float | None = None,
-        random_state: int | None = None,
-    ) -> Monitor:
-        """Watch rows that come one after another: `update(rows)` gives a value with `alarm`.
-
-        It watches the scores, among the calibration rows and the rows so far, and up to 50 columns, among the rows so
-        far.
-
-        While rows are exchangeable, an alarm is ever given with probability `alpha` at most, however long and however
-        often one looks. With `every` the monitor starts again after each alarm instead: the chance of a false one
-        within T rows is at most T / `every`. `state` is a file that `save` wrote, from which to go on.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> rng = np.random.default_rng(0)
-        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(500, 2)))
-        >>> monitor = model.monitor(random_state=0)
-        >>> monitor.update(rng.normal(size=(300, 2))).alarm
-        False
-        >>> monitor.update(rng.normal(size=(300, 2)) + 1).alarm
-        True
-        """
-        check_is_fitted(self)
-        reader = self._reader()
-        t = one_t(self.t if t is None else t)
-        mixing = self.fitted_.mixing
-        columns = self.fitted_.training_scores.columns
-        watched = columns is not None and columns.values.shape[1] <= MOST_WATCHED
-
-        def with_mixture(units: Matrix) -> Matrix:
-            return np.column_stack([mixing.centrality(units, t), mixing.squeeze(units)])
-
-        def read(rows: Any) -> tuple[Matrix, Matrix]:
-            vectors = reader.vectors(rows)
-            values = np.asarray(dense(vectors), dtype=np.float64) if watched else np.empty((vectors.shape[0], 0))
-            return with_mixture(map_valid_rows(vectors, self.fitted_.units)), values
-
-        inliers = self.fitted_.inliers
-        monitor = Monitor(
-            read,
-            np.empty((0, 3)) if inliers is None else with_mixture(inliers.units),
-            [np.unique(edges) for edges in columns.values.T] if columns is not None and watched else [],
-            reader.names_of_vectors().of_columns if watched else [],
-            alpha=alpha,
-            every=every,
-            random_state=random_state,
-        )
-        if state is not None:
-            monitor.load(state)
-        return monitor
 
     # Why.
 
@@ -526,23 +412,6 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
     def _map_scored_rows(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         """Do as `_map_rows`, for `work` that a GPU can do: FUSE overrides this to leave tensors on their GPU."""
         return self._map_rows(X, work)
-
-    def _against_calibration_rows(
-        self,
-        X: ModelRows,
-        t: float | Sequence[float] | None,
-        compare: Callable[[conformal.CalibrationRows, float, Matrix], Matrix],
-    ) -> Matrix:
-        """Call `compare(calibration_rows, t, scores of X at t)` for each t: (n,), or (n, len(t)) for a list of t."""
-        check_is_fitted(self)
-        dial = checked_t(self.t if t is None else t)
-        calibration_rows = self.fitted_.calibration_rows()  # raises before the work if there are none
-        units = self._units(X)
-        columns = [
-            compare(calibration_rows, at, self.fitted_.mixing.mixed(units, at))
-            for at in map(float, np.atleast_1d(dial))
-        ]
-        return columns[0] if dial.ndim == 0 else np.column_stack(columns)
 
     def _baseline(self, baseline: ModelRows) -> Matrix:  # (1, p)
         """Return the vector of the one row that others are compared with."""

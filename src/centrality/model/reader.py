@@ -175,7 +175,7 @@ class RowReader(ABC):
     def about_threshold(self, heads: Matrix, t: float) -> str:
         """Say whether the threshold at t calls a larger share of these rows outliers than of the calibration rows."""
         fitted = self.fitted
-        if fitted.inliers is None or (fitted.offsets is None and t != fitted.offset_at_t):
+        if fitted.inliers is None or not fitted.knows_offset_for(t):
             return ""
         calibration = fitted.mixing.squeeze(fitted.inlier_scores(t))
         threshold = float(fitted.mixing.squeeze(np.array(fitted.offset_for(t))))

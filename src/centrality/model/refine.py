@@ -13,7 +13,8 @@ from centrality._internal.input import CheckedRows
 from centrality._internal.text import none_if_missing
 from centrality.analysis.conformal import CalibrationRows, subsample_evenly
 from centrality.analysis.drift import TrainingScores
-from centrality.model.fitted import FittedModel, map_valid_rows
+from centrality.analysis.odd_share import most_odd
+from centrality.model.fitted import SAME_ROWS, FittedModel, map_valid_rows
 from centrality.network.refinement import LearnedRefinement, ScoredRows, learn
 
 NEXT = 100  # how many rows to look at next the estimate of remaining outliers is about
@@ -26,7 +27,6 @@ MARKS = ("outlier", "fine")  # the marks to learn from
 NO_MARKS = ("later", "", None)  # what else may stand in a list of marks; NaN is as None
 MOST = 250  # marks of each kind to learn from, evenly spaced among more, so that learning takes a second at most
 SURE = 2  # with so many marked outliers, rows to look at follow the corrected scores alone
-SAME_ROWS = 0.5  # rank correlation of scores above which rows are taken for those of the fit, in the same order
 
 Matrix = NDArray[np.float64]
 Marks = Sequence[str | None]
@@ -57,11 +57,14 @@ class RemainingOutliers:
         return f"{text} You may stop here." if self.enough else text
 
 
-def errors_left(log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_]) -> RemainingOutliers:
+def errors_left(
+    log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_], most: int | None = None
+) -> RemainingOutliers:
     """Return how many of the rows with these log-odds are likely outliers.
 
     `of_marked` are the log-odds of each marked row by the other marks alone. Compared with the marks, in `outlier`,
     they show by how much all log-odds are too low or too high.
+    At most `most` of the rows can be outliers.
     """
     if not len(log_odds):
         return RemainingOutliers(0, 0.0, 0, 0)
@@ -78,6 +81,9 @@ def errors_left(log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_])
         counts_by_error[:, 1:] = counts_by_error[:, 1:] * (1 - chance) + counts_by_error[:, :-1] * chance
         counts_by_error[:, :1] *= 1 - chance
     counts = weights / weights.sum() @ counts_by_error  # the chance of 0, 1, ..., n outliers
+    if most is not None:
+        counts[max(most, 0) + 1 :] = 0.0
+        counts /= counts.sum()
     tail = (1 - COVERAGE) / 2
     low, high = np.searchsorted(np.cumsum(counts), [tail, 1 - tail])
     return RemainingOutliers(len(log_odds), float(counts @ np.arange(len(counts))), int(low), int(high))
@@ -133,7 +139,11 @@ def review(fitted: FittedModel, vectors: CheckedRows, marks: Marks, t: float) ->
     if evidence.outlier.sum() < SURE:
         order = alternate(order, _ranked(evidence.scores, evidence.marked))
     of_marked = learned.log_odds(evidence.scores[evidence.marked[evidence.used]] + learned.leave_one_out)
-    left = errors_left(log_odds[order[:NEXT]], of_marked + evidence.prior_log_odds, evidence.outlier[evidence.used])
+    # Marks of outliers alone do not say where outliers end: then scores must, and there may be as many again.
+    found = len(evidence.marked)
+    most = max(most_odd(evidence.scores) - found, found) if evidence.outlier.all() else None
+    of_marked = of_marked + evidence.prior_log_odds
+    left = errors_left(log_odds[order[:NEXT]], of_marked, evidence.outlier[evidence.used], most)
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 
@@ -237,7 +247,7 @@ def _calibration_rows(
         return None
     left_out = np.setdiff1d(fine, rows)
     # A single network was trained on most rows that are not calibration rows, so none of those can be added.
-    if not len(left_out) or not fitted.independent_halves:
+    if not len(left_out) or not fitted.members_differ:
         return rows, inliers.units
     units_of_left_out = map_valid_rows(vectors[left_out], fitted.units)
     return np.append(rows, left_out), np.concatenate([inliers.units, units_of_left_out])

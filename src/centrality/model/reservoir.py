@@ -9,7 +9,7 @@ from scipy import sparse
 
 from centrality._internal.checks import warn_caller
 from centrality._internal.input import CheckedRows
-from centrality.network.folds import LEARNED_BY_ALL, Units
+from centrality.network.folds import LEARNED_BY_ALL, Records
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
 FEWEST_REMEMBERED = 256  # rows, however wide they are
@@ -60,8 +60,8 @@ class Reservoir:
         if self.rows is None or self.folds is None:
             return folds
         old = self.rows.shape[0]
-        units = Units.of(_stacked(self.rows, X))
-        first_equal = np.flatnonzero(units.first)[units.of_row[old:]]  # for each new row, the first one equal to it
+        records = Records.of(_stacked(self.rows, X))
+        first_equal = np.flatnonzero(records.first)[records.of_row[old:]]  # for each new row, the first one equal to it
         return np.where(first_equal < old, self.folds[np.minimum(first_equal, old - 1)], folds)
 
     def warn_of_known(self, rows: CheckedRows | None) -> None:

@@ -85,9 +85,9 @@ CONTEXT: Schema = {
     "line": Numbers("slopes d", low=-LARGEST, high=LARGEST),
     "line_of_spread": Numbers("slopes d", low=-LARGEST, high=LARGEST),
     "narrowest": Numbers("d", low=ABOVE_0, high=LARGEST),
-    "range": Numbers("2 d", low=-LARGEST, high=LARGEST),
-    "seen": Numbers("2 q", low=-LARGEST, high=LARGEST),
-    "reach": Numbers("2 d", low=-LARGEST, high=LARGEST),
+    "range": Numbers("2 d", low=-LARGEST, high=LARGEST, attribute="usual_behaviour"),
+    "seen": Numbers("2 q", low=-LARGEST, high=LARGEST, attribute="context_range"),
+    "reach": Numbers("2 d", low=-LARGEST, high=LARGEST, attribute="behaviour_range"),
 }
 KINDS: Schema = {"knots": Numbers("2 k", low=-LARGEST, high=LARGEST), "shares": Numbers("2 k")}
 EFFECTS: Schema = {
@@ -121,8 +121,8 @@ def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
         arrays |= written("scaling.", SCALING, fitted.scaling)
     else:
         arrays |= _context_arrays(fitted.context)
-    if fitted.kinds is not None:
-        arrays |= _kinds_arrays(fitted.kinds)
+    if fitted.context_calibration is not None:
+        arrays |= _kinds_arrays(fitted.context_calibration)
     arrays |= written("calibration.", CALIBRATION, fitted.calibration)
     arrays |= written("", SUMMARY, fitted)
     arrays["training.quantiles"] = fitted.training_scores.quantiles
@@ -134,7 +134,7 @@ def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
         "features": fitted.width,
         "members": fitted.network.members,
         "mixing": asdict(fitted.calibration.mixing),
-        "halves": fitted.independent_halves,
+        "halves": fitted.members_differ,
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
         "contamination_of_inliers": 0.0 if fitted.inliers is None else fitted.inliers.contamination,
@@ -157,19 +157,21 @@ def written(prefix: str, schema: Schema, value: object) -> Arrays:
 
 def _context_arrays(context: Context) -> Arrays:
     arrays = written("context.", CONTEXT, context) | written("context.scaling.", SCALING, context.scaling)
-    arrays |= written("context.usual.", FOREST, context.usual) | written("context.spread.", FOREST, context.spread)
-    for number, effects in enumerate(context.levels):
+    arrays |= written("context.usual.", FOREST, context.center_forest)
+    arrays |= written("context.spread.", FOREST, context.spread_forest)
+    for number, effects in enumerate(context.center_effects):
         arrays |= written(f"context.levels.{number}.", EFFECTS, effects)
-    for number, effects in enumerate(context.widths):
+    for number, effects in enumerate(context.spread_effects):
         arrays |= written(f"context.widths.{number}.", EFFECTS, effects)
     return arrays
 
 
-def _kinds_arrays(kinds: ContextCalibration) -> Arrays:
-    arrays = written("context.kinds.", KINDS, kinds) | written("context.kinds.forest.", FOREST, kinds.forest)
-    for number, effects in enumerate(kinds.levels):
+def _kinds_arrays(calibration: ContextCalibration) -> Arrays:
+    arrays = written("context.kinds.", KINDS, calibration)
+    arrays |= written("context.kinds.forest.", FOREST, calibration.forest)
+    for number, effects in enumerate(calibration.category_effects):
         arrays |= written(f"context.kinds.levels.{number}.", EFFECTS, effects)
-    return arrays | {f"context.kinds.own.{number}": weights for number, weights in enumerate(kinds.own)}
+    return arrays | {f"context.kinds.own.{number}": weights for number, weights in enumerate(calibration.own_weights)}
 
 
 @dataclass(frozen=True)
@@ -246,10 +248,10 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         network=network,
         scorer=scorer_for(network, device),
         device=device,
-        independent_halves=bool(header["halves"]),
+        members_differ=bool(header["halves"]),
         scaling=_scaling(file.under("scaling."), p) if context is None else Scaling.none(p),
         context=context,
-        kinds=None if context is None else _kinds(file.under("context.kinds."), context),
+        context_calibration=None if context is None else _kinds(file.under("context.kinds."), context),
         calibration=Calibration(
             calibration,
             **file.under("calibration.").read(CALIBRATION, members=network.members, potentials=network.potentials),
@@ -371,13 +373,16 @@ def _context(file: Section, width: int) -> Context:
     in_order = (np.diff(arrays["given"]) > 0).all()
     file.require(in_order, f"given must name some of the {width} columns, each once and in order")
     for name in ("range", "seen", "reach"):
-        file.require((np.diff(arrays[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
+        file.require(
+            (np.diff(arrays[CONTEXT[name].attribute], axis=0) >= 0).all(),
+            f"{name} must hold lower ends, then upper ones",
+        )
     return Context(
         scaling=_scaling(file.under("scaling."), width),
-        levels=_all_effects(file, "levels", q, d),
-        widths=_all_effects(file, "widths", q, d),
-        usual=_forest(file.under("usual."), q, d),
-        spread=_forest(file.under("spread."), q, d),
+        center_effects=_all_effects(file, "levels", q, d),
+        spread_effects=_all_effects(file, "widths", q, d),
+        center_forest=_forest(file.under("usual."), q, d),
+        spread_forest=_forest(file.under("spread."), q, d),
         **arrays,
     )
 
@@ -400,7 +405,9 @@ def _kinds(file: Section, context: Context) -> ContextCalibration | None:
     ]
     file.require(all(((of >= 0) & (of <= 1)).all() for of in weights), "own must hold shares from 0 to 1")
     forest = _forest(file.under("forest."), q, 2 * k)
-    return ContextCalibration(context.given, levels=levels, own=tuple(weights), forest=forest, **arrays)
+    return ContextCalibration(
+        context.given, category_effects=levels, own_weights=tuple(weights), forest=forest, **arrays
+    )
 
 
 def _all_effects(file: Section, name: str, q: int, d: int) -> tuple[CategoryEffects, ...]:
