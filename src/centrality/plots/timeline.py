@@ -70,11 +70,12 @@ def timeline(
         axes.margins(x=0)
         axes.yaxis.label.set(rotation=0, ha="right", va="center")
     for window, beside in typical:
-        place = np.searchsorted(times, [window[0], beside[0]])
-        count = min(int(np.searchsorted(times, window[1], side="right") - place[0]), len(times) - int(place[1]))
+        place = int(np.searchsorted(times, window[0]))
+        place_beside = int(np.searchsorted(times, beside[0]))
+        count = min(int(np.searchsorted(times, window[1], side="right")) - place, len(times) - place_beside)
         for axes, channel in zip(panels, drawn, strict=False):
-            line = values[place[1] : place[1] + count, channel]
-            axes.plot(*_thinned(times[place[0] : place[0] + count], line, dated=dated), **TYPICAL)
+            line = values[place_beside : place_beside + count, channel]
+            axes.plot(*_thinned(times[place : place + count], line, dated=dated), **TYPICAL)
     for number, (start, end) in enumerate(events):
         for row, axes in enumerate(panels):
             to_blame = row == len(drawn) or channels is None or names[drawn[row]] in channels[number]
@@ -90,7 +91,7 @@ def _as_dates(times: NDArray[Any], *, dated: bool) -> NDArray[Any]:
 
 
 def _thinned(times: NDArray[Any], values: NDArray[np.float64], *, dated: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lowest and the highest value of each of so many stretches, or all if they are few."""
+    """Return the lowest and the highest value of each of many short stretches; of few values, return all."""
     width = -(-2 * len(values) // MOST_POINTS)
     if width <= 1:
         return _as_dates(times, dated=dated), values
