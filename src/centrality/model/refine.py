@@ -14,7 +14,7 @@ from centrality._internal.text import none_if_missing
 from centrality.analysis.conformal import CalibrationRows, subsample_evenly
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.odd_share import most_odd
-from centrality.model.fitted import SAME_ROWS, FittedModel, map_valid_rows
+from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.network.refinement import LearnedRefinement, ScoredRows, learn
 
 NEXT = 100  # how many rows to look at next the estimate of remaining outliers is about
@@ -236,21 +236,16 @@ def _calibration_rows(
 
     Rows marked as `fine` that the fit took for a group of outliers are among them.
     """
-    inliers = fitted.inliers
-    valid = np.flatnonzero(~np.isnan(scores))
-    if inliers is None or inliers.rows is None or len(valid) != fitted.remembered.seen:
+    rows = fitted.calibration_row_numbers(scores, t)
+    if rows is None:
         return None
-    rows = valid[inliers.rows]
-    scores_then_and_now = np.column_stack([fitted.mixing.mixed(inliers.units, t), scores[rows]])
-    ranks = scores_then_and_now.argsort(0).argsort(0)
-    if not np.asarray(np.corrcoef(ranks.T))[0, 1] > SAME_ROWS:
-        return None
+    units = fitted.calibration_rows().units
     left_out = np.setdiff1d(fine, rows)
     # A single network was trained on most rows that are not calibration rows, so none of those can be added.
     if not len(left_out) or not fitted.members_differ:
-        return rows, inliers.units
+        return rows, units
     units_of_left_out = map_valid_rows(vectors[left_out], fitted.units)
-    return np.append(rows, left_out), np.concatenate([inliers.units, units_of_left_out])
+    return np.append(rows, left_out), np.concatenate([units, units_of_left_out])
 
 
 def _with_heads(fitted: FittedModel, heads: Matrix) -> TrainingScores:
