@@ -48,15 +48,15 @@ def none_if_missing(value: object) -> object:
     return None if value != value else value
 
 
-def column_name(kind: str, t: float, own: float) -> str:
+def column_name(kind: str, t: float, model_t: float) -> str:
     """Name the column of a score at t: by its kind alone at the model's own t, else with t in per cent, without dots.
 
-    >>> column_name("centrality", 0.5, own=0.5), column_name("centrality", 0.25, own=0.5)
+    >>> column_name("centrality", 0.5, model_t=0.5), column_name("centrality", 0.25, model_t=0.5)
     ('centrality', 'centrality_t25')
-    >>> column_name("p_value", 0.125, own=0.5), column_name("reasons", 1 / 3, own=0.5)
+    >>> column_name("p_value", 0.125, model_t=0.5), column_name("reasons", 1 / 3, model_t=0.5)
     ('p_value_t12_5', 'reasons_t33_333333')
     """
-    return kind if t == own else f"{kind}_t{100 * abs(t):.6f}".rstrip("0").rstrip(".").replace(".", "_")
+    return kind if t == model_t else f"{kind}_t{100 * abs(t):.6f}".rstrip("0").rstrip(".").replace(".", "_")
 
 
 def shortened(text: str) -> str:

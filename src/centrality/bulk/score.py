@@ -155,18 +155,19 @@ def units_of(
     model: CentralityModel, source: tables.Source, *, progress: bool = False
 ) -> tuple[NDArray[np.float64], CellIssues]:  # (rows, 2)
     """Return the units of all rows, NaN for rows without a vector, and which cells could not be read."""
-    units, _, unreadable = units_and_rows(model, source, progress=progress, most=0)
+    units, _, unreadable = units_and_rows(model, source, progress=progress, max_values=0)
     return units, unreadable
 
 
 def units_and_rows(
-    model: CentralityModel, source: tables.Source, *, progress: bool = False, most: int = KEPT_VALUES
+    model: CentralityModel, source: tables.Source, *, progress: bool = False, max_values: int = KEPT_VALUES
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, CellIssues]:  # (rows, 2), (rows, p)
-    """Return the units of all rows, and the vectors of all rows, or None if these have more than `most` numbers."""
+    """Return the units of all rows, and the vectors of all rows, or None if these have more than `max_values`."""
     adapter = Adapter(model, source.schema.names)
     parts: list[NDArray[np.float64]] = []
     vectors_so_far: list[NDArray[np.float64]] = []
-    values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
+    # The units of a series are those of its moments, its vectors those of its windows: only the units are returned.
+    values_left = 0 if adapter.one_series else max_values
     for table in adapter.read(source, progress=progress, title="Scoring"):
         vectors = adapter.vectors(table)
         parts.append(adapter.units(vectors, table.num_rows))

@@ -58,13 +58,12 @@ class RemainingOutliers:
 
 
 def errors_left(
-    log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_], most: int | None = None
+    log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_], limit: int | None = None
 ) -> RemainingOutliers:
     """Return how many of the rows with these log-odds are likely outliers.
 
     `of_marked` are the log-odds of each marked row by the other marks alone. Compared with the marks, in `outlier`,
-    they show by how much all log-odds are too low or too high.
-    At most `most` of the rows can be outliers.
+    they show by how much all log-odds are too low or too high. At most `limit` of the rows can be outliers.
     """
     if not len(log_odds):
         return RemainingOutliers(0, 0.0, 0, 0)
@@ -81,8 +80,8 @@ def errors_left(
         counts_by_error[:, 1:] = counts_by_error[:, 1:] * (1 - chance) + counts_by_error[:, :-1] * chance
         counts_by_error[:, :1] *= 1 - chance
     counts = weights / weights.sum() @ counts_by_error  # the chance of 0, 1, ..., n outliers
-    if most is not None:
-        counts[max(most, 0) + 1 :] = 0.0
+    if limit is not None:
+        counts[max(limit, 0) + 1 :] = 0.0
         counts /= counts.sum()
     tail = (1 - COVERAGE) / 2
     low, high = np.searchsorted(np.cumsum(counts), [tail, 1 - tail])
@@ -139,11 +138,11 @@ def review(fitted: FittedModel, vectors: CheckedRows, marks: Marks, t: float) ->
     if evidence.outlier.sum() < SURE:
         order = alternate(order, _ranked(evidence.scores, evidence.marked))
     of_marked = learned.log_odds(evidence.scores[evidence.marked[evidence.used]] + learned.leave_one_out)
-    # Marks of outliers alone do not say where outliers end: then scores must, and there may be as many again.
-    found = len(evidence.marked)
-    most = max(most_odd(evidence.scores) - found, found) if evidence.outlier.all() else None
+    # Marks of outliers alone do not say where outliers end: scores do, though as many again may always remain.
+    marked = len(evidence.marked)
+    limit = max(most_odd(evidence.scores) - marked, marked) if evidence.outlier.all() else None
     of_marked = of_marked + evidence.prior_log_odds
-    left = errors_left(log_odds[order[:NEXT]], of_marked, evidence.outlier[evidence.used], most)
+    left = errors_left(log_odds[order[:NEXT]], of_marked, evidence.outlier[evidence.used], limit)
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 
