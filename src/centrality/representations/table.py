@@ -4,7 +4,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,19 @@ from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, Representation, State, as_arrow
+from centrality.representations.block_columns import (
+    BLOCKS,
+    BlockEncoder,
+    LongTexts,
+    Pictures,
+    VectorBlock,
+    are_long_texts,
+    are_short,
+    are_vectors,
+    may_be_pictures,
+    part_of,
+)
+from centrality.representations.blocks import severity_of
 from centrality.representations.columns import (
     Categories,
     Cells,
@@ -28,6 +41,8 @@ from centrality.representations.columns import (
     scale_together,
 )
 from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
+from centrality.representations.images import GRADIENTS, Images
+from centrality.representations.mixed import MixedRows
 from centrality.tables.columns import (
     MORE_GAPS,
     MOST,
@@ -44,6 +59,11 @@ from centrality.tables.columns import (
 )
 from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, ordered_levels, usual_decimal_mark
 
+if TYPE_CHECKING:
+    import torch
+
+MOST_SAID = 1_000_000
+LEAST_SAID = 5.0  # one in so many rows has blocks that go together as badly
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
 MOST_GAPS, TIMES_MORE = 0.5, 3.0  # a share of gaps above this, and so many times that of fitting, is said
@@ -198,6 +218,11 @@ class Table(Representation):
     ----------
     cardinality : text with more different values than this is no category.
     unreadable : the share of the rows in which a column may fail so; beyond it, `transform` raises. 1 never does.
+    blocks : read pictures, long texts and lists of eight numbers or more as blocks that weigh as one thing each, and
+        compare them with the rest of their row. Without, texts are words, and lists are numbers.
+    images : what encodes pictures, as for `Images`.
+    folder : where the paths of pictures begin, if not where the program runs.
+    cache : a folder that keeps vectors of pictures, as for `Images`.
 
     Attributes
     ----------
@@ -218,9 +243,22 @@ class Table(Representation):
     kind = "table"
     spellings = ("table",)
 
-    def __init__(self, *, cardinality: int = 40, unreadable: float = MOST) -> None:
+    def __init__(
+        self,
+        *,
+        cardinality: int = 40,
+        unreadable: float = MOST,
+        blocks: bool = True,
+        images: "str | torch.nn.Module" = GRADIENTS,
+        folder: str | None = None,
+        cache: str | None = None,
+    ) -> None:
         self.cardinality = cardinality
         self.unreadable = unreadable
+        self.blocks = blocks
+        self.images = images
+        self.folder = folder
+        self.cache = cache
 
     def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
@@ -239,6 +277,7 @@ class Table(Representation):
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
             self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
+            self._mixed = MixedRows.of(self._encoded_as_new(table)) if self._has_blocks() else None
             if not self.get_feature_names_out().size:
                 said = "; ".join(f"{name!r} is {how}" for name, how in list(self.describe().items())[:5])
                 raise TableError(f"Nothing in this table varies: {said}. Give columns that do.")
@@ -259,7 +298,8 @@ class Table(Representation):
             raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
-        vectors, counts = self._joined(encoded, self._most_gaps)
+        pairs = self._pair_numbers(encoded)
+        vectors, counts = self._joined(encoded, self._most_gaps, pairs)
         for name, cells in encoded.items():
             share, of_fitting = float(cells.gaps.mean()), self._encoders[name].gap_share()
             if 0 < of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
@@ -280,16 +320,40 @@ class Table(Representation):
         return {name: encoder for name, encoder in left_out.items() if encoder.is_watched()}
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
-        table = as_arrow(X)
-        encoded = {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
+        encoded = self._encoded_as_new(as_arrow(X))
+        pairs = self._pair_numbers(encoded, as_new=True)
         for cells in encoded.values():
             if cells.gaps.sum() == 1:  # without its row, the column had none
                 cells.faults[NEW_GAP] = cells.faults.get(NEW_GAP, False) | cells.gaps
         most_of_others = np.sort(self._gaps(encoded))[-2:][0]
-        return self._joined(encoded, int(most_of_others))[0]
+        return self._joined(encoded, int(most_of_others), pairs)[0]
+
+    def _encoded_as_new(self, table: pa.Table) -> dict[str, Cells]:
+        """Return the cells of fitting, each as if it had not been among the others."""
+        return {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
+
+    def _has_blocks(self) -> bool:
+        return any(isinstance(encoder, BlockEncoder) for encoder in self._encoders.values())
+
+    def _pair_numbers(self, encoded: dict[str, Cells], *, as_new: bool = False) -> list[NDArray[np.float64]]:
+        """Return the numbers that say how badly blocks go together; none for a table without blocks."""
+        return [] if self._mixed is None else [self._mixed.numbers(encoded, as_new=as_new)]
+
+    def severities(self, X: ItemsLike) -> dict[str, NDArray[np.float64]]:
+        """Say of each block, and of each two that say something of each other, one in how many rows is as odd.
+
+        A block is a picture, a long text or a vector; all other columns together are one. NaN where a block is missing.
+        Without blocks, the result is empty.
+        """
+        check_is_fitted(self)
+        table = as_arrow(X)
+        require(table.column_names, self.columns_ or [])
+        if self._mixed is None:
+            return {}
+        return {name: severity_of(off) for name, off in self._mixed.by_block(self._encoded(table)).items()}
 
     def _joined(
-        self, encoded: dict[str, Cells], most_gaps: int
+        self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]
     ) -> tuple[NDArray[np.float32], dict[str, dict[str, int]]]:
         """Return the columns' numbers side by side, faulty cells far off; and how many cells have which fault."""
         too_many = self._gaps(encoded) > most_gaps
@@ -300,7 +364,8 @@ class Table(Representation):
             cells.block[np.logical_or.reduce(far_off)] = self._encoders[name].outlying_code()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
-        return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
+        blocks = [cells.block for cells in encoded.values()]
+        return np.concatenate([*blocks, *pairs], axis=1).astype(np.float32), counts
 
     def _encoded(self, table: pa.Table) -> dict[str, Cells]:
         """Return the cells of the columns that are read, by the columns' names."""
@@ -308,6 +373,8 @@ class Table(Representation):
 
     def _encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         encoder = self._encoders[name]
+        if isinstance(encoder, Pictures):
+            encoder.use(self._images(), self.folder)
         try:
             return encoder.encode(name, values)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -323,24 +390,33 @@ class Table(Representation):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         check_is_fitted(self)
         names = [part for name, encoder in self._encoders.items() for part in encoder.names(name)]
-        return np.array(names, dtype=object)
+        return np.array(names + self._pair_names(), dtype=object)
+
+    def _pair_names(self) -> list[str]:
+        return [] if self._mixed is None else self._mixed.names()
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]]:
-        return list(self.columns_ or []), np.repeat(np.arange(len(self._widths())), self._widths())
+        widths = self._widths() + [1] * len(self._pair_names())
+        return list(self.columns_ or []) + self._pair_names(), np.repeat(np.arange(len(widths)), widths)
 
     def measurements(self) -> NDArray[np.bool_]:
         first = np.cumsum([0, *self._widths()[:-1]])
-        found = np.zeros(sum(self._widths()), dtype=bool)
+        found = np.zeros(sum(self._widths()) + len(self._pair_names()), dtype=bool)
         found[first] = [isinstance(self._encoders[name], Numbers) for name in self.columns_ or []]
         return found
 
     def values(self, X: ItemsLike) -> list[list[object]]:
         table = as_arrow(X)
-        return [table[name].to_pylist() for name in self.columns_ or []]
+        values: list[list[object]] = [self._encoders[name].to_show(table[name]) for name in self.columns_ or []]
+        if self._pair_names():
+            severities = self.severities(table)
+            values += [list(map(in_words, severities[name])) for name in self._pair_names()]
+        return values
 
     def typical(self, z: NDArray[np.floating]) -> list[object]:
-        blocks = np.split(z, np.cumsum(self._widths())[:-1])
-        return [self._encoders[name].typical(block) for name, block in zip(self.columns_ or [], blocks, strict=True)]
+        blocks = np.split(z[: sum(self._widths())], np.cumsum(self._widths())[:-1])
+        of_columns = zip(self.columns_ or [], blocks, strict=True)
+        return [self._encoders[name].typical(block) for name, block in of_columns] + [None] * len(self._pair_names())
 
     def rarities(self) -> dict[str, int]:
         ends = np.cumsum(self._widths()).tolist()
@@ -385,19 +461,21 @@ class Table(Representation):
             for number, (_, learned) in enumerate(parts.values())
             for key, array in learned.items()
         }
-        plain = {name: plain for name, (plain, _) in parts.items()}
-        return {"columns": plain, "most_gaps": self._most_gaps, "doubts": self._doubts}, arrays
+        plain: State = {"columns": {name: plain for name, (plain, _) in parts.items()}}
+        if self._mixed is not None:
+            plain["mixed"], learned = self._mixed.state()
+            arrays |= {f"mixed.{key}": array for key, array in learned.items()}
+        return plain | {"most_gaps": self._most_gaps, "doubts": self._doubts}, arrays
 
     def restore(self, state: State, arrays: Arrays) -> Self:
         self._encoders = {}
         for number, (name, plain) in enumerate(state["columns"].items()):
-            mark = f"{number}."
-            learned = {key.removeprefix(mark): array for key, array in arrays.items() if key.startswith(mark)}
-            self._encoders[name] = _from_state(plain, learned)
+            self._encoders[name] = _from_state(plain, part_of(arrays, f"{number}."))
         self.columns_ = self._columns_read()
         self.n_features_in_ = len(self._encoders)
         self._most_gaps = int(state["most_gaps"])
         self._doubts = dict(state["doubts"])
+        self._mixed = MixedRows.restored(state["mixed"], part_of(arrays, "mixed.")) if "mixed" in state else None
         return self
 
     def _columns_read(self) -> list[str]:
@@ -424,6 +502,8 @@ class Table(Representation):
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
+        if self.blocks and (block := self._choose_block(name, values)) is not None:
+            return block
         kind = values.type
         chosen_as_category = pa.types.is_dictionary(kind)
         if chosen_as_category:
@@ -454,6 +534,24 @@ class Table(Representation):
             return Vectors.fit(name, values)
         wanted = "numbers, dates, categories, text or lists of numbers were wanted"
         raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out.")
+
+    def _images(self) -> Images:
+        """Return what encodes pictures, by the settings of this machine."""
+        return Images(self.images, cache=self.cache)
+
+    def _choose_block(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder | None:
+        """Return a fitted encoder for a column of vectors or pictures; None if it is none."""
+        if are_vectors(values) and not are_short(values):
+            return VectorBlock.fit(name, values)
+        if not may_be_pictures(values):
+            return None
+        if not is_text(values.type):
+            return Pictures.fit(name, values, self._images(), self.folder)
+        pictures = Pictures.fit(name, values, self._images(), self.folder)
+        if isinstance(pictures, LeftOut) and pictures.value is None:
+            self._doubts[name] = pictures.why
+            return None  # then they are names
+        return pictures
 
     def _choose_for(self, name: str, texts: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""
@@ -494,11 +592,32 @@ class Table(Representation):
             self._doubts.setdefault(name, LOST)
             rows = "every row" if different == len(texts) else "nearly every row"
             return LeftOut(f"it looks like an identifier: one word, different in {rows}")
+        if self.blocks and are_long_texts(texts) and (long_texts := LongTexts.fit(name, texts)) is not None:
+            return long_texts
         return Words.fit(name, texts)
+
+
+def rounded(severity: float) -> str:
+    """Write a severity with two digits at most."""
+    unit = 10 ** max(0, int(np.log10(severity)) - 1)
+    return f"{min(round(severity / unit) * unit, MOST_SAID):,}"
+
+
+def in_words(severity: float) -> str:
+    """Say how badly two blocks go together.
+
+    >>> in_words(900.0), in_words(1.4)
+    ('go together as badly as 1 in 900', 'go together')
+    """
+    if not severity >= LEAST_SAID:
+        return "go together"
+    return f"go together as badly as 1 in {rounded(severity)}"
 
 
 def _to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
     """Return an encoder as JSON values and arrays."""
+    if isinstance(encoder, BlockEncoder):
+        return encoder.state()
     values = {name: value for name, value in vars(encoder).items() if not name.startswith("_")}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in values.items() if name not in arrays}
@@ -509,6 +628,8 @@ def _to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
 
 def _from_state(state: State, arrays: Arrays) -> ColumnEncoder:
     """Return the encoder with this state: the inverse of `_to_state`."""
+    if state["kind"] in BLOCKS:
+        return BLOCKS[state["kind"]].restored(state, arrays)
     values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
     if values.get("writing") is not None:
         values["writing"] = NumberFormat(**values["writing"])
