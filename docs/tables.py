@@ -22,7 +22,7 @@ WITH_TABLES = (
     "explorer",
     "explanations",
 )
-GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks")
+GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks", "mixed_rows")
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",

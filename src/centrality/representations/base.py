@@ -11,7 +11,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from centrality._internal.checks import InputTypeError, optional
+from centrality._internal.checks import InputError, InputTypeError, optional
 from centrality._internal.input import RowsLike, in_memory
 from centrality._internal.model_file import Arrays
 from centrality.tables.columns import CellIssues, TableError, first_few, repeated, require, require_distinct
@@ -80,6 +80,16 @@ class Representation(TransformerMixin, BaseEstimator):
     def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
         """Return the names of a vector's features, and the feature of each number; None if they have no names."""
         return None
+
+    def severities(self, X: ItemsLike) -> dict[str, NDArray[np.float64]]:
+        """Return one in how many rows is as odd, for each part of a row; empty where rows are not made of parts."""
+        return {}
+
+    def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:  # (n, d)
+        """Return where rows lie, so that like ones are near each other; only by this block, if one is named."""
+        if block is not None:
+            raise InputError(f"block={block!r}: this model reads rows as one part each. Leave it out.")
+        return np.nan_to_num(np.asarray(self.transform(X), dtype=np.float64))
 
     def measurements(self) -> NDArray[np.bool_] | None:
         """Say which numbers of a vector measure something, all being scaled already; None: they are yet to be scaled.

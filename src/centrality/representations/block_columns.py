@@ -7,6 +7,7 @@ Each gives one number, for how odd the cell is; its main components serve to com
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -32,9 +33,9 @@ Column = NDArray[np.float64]  # (n,)
 Mask = NDArray[np.bool_]  # (n,)
 State = dict[str, Any]
 
-WEIGHT = 2.0  # of a block's number, and of a pair's, against that of a column
+WEIGHT = 3.0  # of a block's number, and of a pair's, against that of a column
 FEWEST_NUMBERS = 8  # of a vector: shorter lists are encoded number by number
-FEWEST_TEXTS = 50
+FEWEST_TEXTS = 500  # fewer are encoded by their n-grams: so few texts have few words in common
 MANY_WORDS = 8  # of a usual text of a column of long ones
 ENOUGH = 0.95  # the share of a column's cells that must be of a kind
 PICTURE_NAME = r"(?i)\.(png|jpe?g|webp|gif|bmp|tiff?)$"
@@ -352,7 +353,10 @@ WORD = re.compile(r"\w+")
 FEWEST_TEXTS_WITH = 2  # texts that must have a word
 MOST_WORDS = 30_000
 TOPICS = 100  # main components of words
-MANY = 50  # words of a text beyond which their number adds no weight to their rarity
+LETTERS = 4  # bytes of the sequences whose rarity counts: a word of another language has those of no other text
+PLACES = 1 << 17  # that sequences are hashed to
+MULTIPLIER = np.uint32(2654435761)  # spreads sequences over the places: 2^32 divided by the golden ratio
+BYTES_TOGETHER = 1 << 22
 
 
 def are_long_texts(texts: pa.ChunkedArray) -> bool:
@@ -377,7 +381,9 @@ class LongTexts(BlockEncoder):
     times: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # texts that have each word
     topics: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     texts: int = 0  # of fitting
-    usual_idf: float = 0.0
+    with_sequence: NDArray[np.int32] = field(
+        default_factory=lambda: np.zeros(PLACES, dtype=np.int32)
+    )  # texts, by place
     of_topics: Rarity | None = None
     of_words: Rarity | None = None
 
@@ -396,14 +402,12 @@ class LongTexts(BlockEncoder):
             return None
         encoder = cls(vocabulary=sorted(word for word, _ in common), texts=len(texts))
         encoder.times = np.array([counts[word] for word in encoder.vocabulary], dtype=np.int64)
-        matrix, lengths = encoder._counts(texts)
+        matrix, _ = encoder._counts(texts)
         topics = min(TOPICS, len(encoder.vocabulary) - 1, len(texts) - 1)
         svd = TruncatedSVD(topics, random_state=0, n_iter=3)
         encoder.topics = svd.fit(encoder._weighted(matrix, encoder._idf())).components_.astype(np.float32)
-        known = lengths > 0
-        mean_idf = encoder._mean_idf(matrix, lengths, as_new=True)
-        weights = np.sqrt(np.minimum(lengths, MANY))
-        encoder.usual_idf = float(np.average(mean_idf[known], weights=weights[known]))
+        for _, places in _sequences(texts):
+            np.add.at(encoder.with_sequence, places, 1)
         contents = encoder.contents(name, values, as_new=True)
         encoder.learn(contents)
         return encoder
@@ -421,7 +425,7 @@ class LongTexts(BlockEncoder):
         assert self.of_words is not None
         assert contents.rarity is not None
         by_topics = self.of_topics.deviations(self.main.oddness(contents.vectors, as_new=as_new))
-        return np.asarray(np.square(by_topics) + np.square(self.of_words.deviations(contents.rarity)))
+        return np.square(np.maximum(by_topics, self.of_words.deviations(contents.rarity)))
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
         given = texts_of(values)
@@ -432,7 +436,7 @@ class LongTexts(BlockEncoder):
         vectors = np.asarray(self._weighted(matrix, self._idf()) @ self.topics.T.astype(np.float64))
         sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(sizes > 0, sizes, 1.0)
-        rarity = (self._mean_idf(matrix, lengths, as_new=as_new) - self.usual_idf) * np.sqrt(np.minimum(lengths, MANY))
+        rarity = self._rarity(texts, as_new=as_new)
         absent = mask_of(pc.is_null(given))
         empty = ~absent & (lengths == 0)
         return Contents(vectors, lengths > 0, {ABSENT: absent, EMPTY: empty}, rarity)
@@ -467,17 +471,18 @@ class LongTexts(BlockEncoder):
         weighted.data = np.where(counts.data > 0, 1 + np.log(np.maximum(counts.data, 1)), 0) * idf[counts.indices]
         return normalize(weighted, copy=False)
 
-    def _mean_idf(self, counts: "csr_matrix", lengths: Column, *, as_new: bool) -> Column:
-        """Return the mean rarity of each text's words, known or not."""
-        rarest = float(np.log((1 + self.texts) / FEWEST_TEXTS_WITH) + 1)
-        others = np.maximum(self.times - 1, 1) if as_new else self.times
-        less = np.maximum(rarest - (np.log((1 + self.texts) / (1 + others)) + 1), 0.0)
-        if as_new:
-            less[self.times <= FEWEST_TEXTS_WITH] = 0.0
-        return np.asarray(rarest - counts @ less / np.maximum(lengths, 1))
+    def _rarity(self, texts: list[str], *, as_new: bool) -> Column:
+        """Return the mean rarity of each text's sequences of letters, where each counts once."""
+        others = self.with_sequence - 1 if as_new else self.with_sequence
+        idf = np.log((1 + self.texts) / np.maximum(others, 1))
+        sums, counts = np.zeros(len(texts)), np.zeros(len(texts))
+        for text, places in _sequences(texts):
+            sums += np.bincount(text, idf[places], minlength=len(texts))
+            counts += np.bincount(text, minlength=len(texts))
+        return np.asarray(sums / np.maximum(counts, 1))
 
     def describe(self) -> str:
-        numbers = f"{len(self.topics)} main components of its words, and how rare these are"
+        numbers = f"{len(self.topics)} main components of its words, and how rare its letters are"
         return f"long text: {numbers}, weighed as one{self.gaps_in_words()}"
 
     def state(self) -> tuple[State, Arrays]:
@@ -487,20 +492,41 @@ class LongTexts(BlockEncoder):
         for name, rarity in (("of_topics", self.of_topics), ("of_words", self.of_words)):
             plain[name], learned = rarity.state()
             arrays |= {f"{name}.{key}": array for key, array in learned.items()}
-        plain |= {"vocabulary": self.vocabulary, "texts": self.texts, "usual_idf": self.usual_idf}
-        return plain, arrays | {"times": self.times, "topics": self.topics}
+        plain |= {"vocabulary": self.vocabulary, "texts": self.texts}
+        return plain, arrays | {"times": self.times, "topics": self.topics, "with_sequence": self.with_sequence}
 
     @classmethod
     def restored(cls, state: State, arrays: Arrays) -> Self:
         encoder = super().restored(state, arrays)
         encoder.vocabulary, encoder.texts = list(state["vocabulary"]), int(state["texts"])
-        encoder.usual_idf = float(state["usual_idf"])
         encoder.times, encoder.topics = arrays["times"], arrays["topics"]
+        encoder.with_sequence = arrays["with_sequence"]
         if len(encoder.times) != len(encoder.vocabulary):
             raise InputError(f"Each word has a number, got {len(encoder.vocabulary)} and {len(encoder.times)}.")
         encoder.of_topics = Rarity.restored(state["of_topics"], part_of(arrays, "of_topics."))
         encoder.of_words = Rarity.restored(state["of_words"], part_of(arrays, "of_words."))
         return encoder
+
+
+def _sequences(texts: list[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield which text has which sequences of letters, by their places, each once; many texts at a time."""
+    first = 0
+    while first < len(texts):
+        parts: list[bytes] = []
+        size = 0
+        while first + len(parts) < len(texts) and size < BYTES_TOGETHER:
+            parts.append(b" " + b" ".join(texts[first + len(parts)].lower().encode().split()) + b" ")
+            size += len(parts[-1])
+        letters = np.frombuffer(b"".join([*parts, bytes(LETTERS)]), dtype=np.uint8).astype(np.uint32)
+        owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        code = np.zeros(len(owner), dtype=np.uint32)
+        for k in range(LETTERS):
+            code |= letters[k : len(owner) + k] << np.uint32(8 * k)
+        inside = owner[: len(owner) - LETTERS + 1] == owner[LETTERS - 1 :]
+        places = ((code * MULTIPLIER) >> np.uint32(15)).astype(np.int64)[: len(inside)]
+        pairs = np.unique((owner[: len(inside)] * PLACES + places)[inside])
+        yield first + pairs // PLACES, pairs % PLACES
+        first += len(parts)
 
 
 BLOCKS: dict[str, type[BlockEncoder]] = {kind.kind: kind for kind in (VectorBlock, Pictures, LongTexts)}

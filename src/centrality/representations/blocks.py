@@ -31,6 +31,7 @@ CLEAR = 3.0  # deviations by which a correlation of rows that were not learned f
 HIGHEST = 0.99  # a correlation
 DRAWN_IN = 3.0  # deviations beyond which a component says no more about the other block
 MOST_PAIRS = 10
+SAME = 1e-9  # squared distance, against squared lengths: rounding makes as much of nothing
 
 Matrix = NDArray[np.float64]
 Column = NDArray[np.float64]  # (n,)
@@ -57,7 +58,8 @@ class Rarity:
         places = np.unique(np.linspace(0, (1 - BEYOND) * (n - 1), LEVELS).astype(np.intp))
         start, end = np.quantile(ordered, [1 - TAIL, 1 - BEYOND])
         scale = float(end - start) / np.log(TAIL / BEYOND)
-        return cls(ordered[places], (n - places) / n, scale or 1.0)
+        quantiles = np.unique(ordered[places])
+        return cls(quantiles, 1 - np.searchsorted(ordered, quantiles) / n, scale or 1.0)
 
     def deviations(self, oddness: Column) -> Column:
         """Return how many deviations off a number would lie that is as rare."""
@@ -82,8 +84,7 @@ def severity_of(deviations: Column) -> Column:
     >>> float(severity_of(np.array([np.sqrt(2 * np.log(400))]))[0])
     400.0
     """
-    severity: Column = np.round(np.exp(np.square(deviations) / 2), 9)
-    return severity
+    return np.asarray(np.round(np.exp(np.square(deviations) / 2), 9), dtype=np.float64)
 
 
 @dataclass
@@ -213,6 +214,19 @@ class Agreement:
     def restored(cls, state: State, arrays: Arrays) -> Self:
         """Return the value with this state."""
         return cls(arrays["first"], arrays["second"], arrays["correlations"], Rarity.restored(state, arrays))
+
+
+def nearest_rows(places: Matrix, among: Matrix, top: int) -> NDArray[np.intp]:  # (n, top)
+    """Return which rows lie nearest to each place, the nearest first, but for those that are the same."""
+    found = np.empty((len(places), min(top, max(len(among) - 1, 1))), dtype=np.intp)
+    squares = np.square(among).sum(1)
+    for row, place in enumerate(places):
+        own = float(place @ place)
+        distance = squares - 2 * among @ place + own
+        distance[distance <= SAME * (squares + own)] = np.inf
+        nearest = np.argpartition(distance, found.shape[1] - 1)[: found.shape[1]]
+        found[row] = nearest[np.argsort(distance[nearest], kind="stable")]
+    return found
 
 
 def draw_in(components: Matrix) -> Matrix:

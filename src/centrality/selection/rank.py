@@ -25,11 +25,21 @@ from centrality.selection.pick import codes_of
 from centrality.tables.columns import is_number, is_text, numbers
 
 FEW_TEXTS = 50  # fewer are read as a table, as are categories
-PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts", "vector": "vectors"}
+PLURALS = {
+    "number": "numbers",
+    "category": "categories",
+    "date": "dates",
+    "text": "texts",
+    "vector": "vectors",
+    "picture": "columns of pictures",
+    "long text": "columns of long texts",
+}
 
 
-def choose_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
+def choose_model(X: ModelRows, fuse: FUSE | None = None, folder: str | None = None) -> FUSE | Chain:
     """Return the model to fit on these rows: this FUSE if they are finite numbers, else a chain that reads them.
+
+    `folder` is where paths of pictures in the rows begin.
 
     >>> import pyarrow as pa
     >>> from centrality.selection.rank import choose_model
@@ -41,7 +51,7 @@ def choose_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
     fuse = FUSE() if fuse is None else fuse
     if are_finite_numbers(X):
         return fuse
-    return Chain(Text() if are_texts(X) else Table(), fuse)
+    return Chain(Text() if are_texts(X) else Table(folder=folder), fuse)
 
 
 def are_finite_numbers(X: ModelRows) -> bool:
@@ -93,9 +103,11 @@ def summary_of(reads: Mapping[str, str]) -> str:
     return f"as a table: {read}" + (f"; left out: {', '.join(left_out[:5])}" if left_out else "")
 
 
-def fit_default_model(X: ModelRows, random_state: int | None = 0, **settings: Any) -> FUSE | Chain:
+def fit_default_model(
+    X: ModelRows, random_state: int | None = 0, *, folder: str | None = None, **settings: Any
+) -> FUSE | Chain:
     """Return the model that suits these rows, fitted on them with the default settings or with these."""
-    return choose_model(X, FUSE(random_state=random_state, **settings)).fit(X)
+    return choose_model(X, FUSE(random_state=random_state, **settings), folder).fit(X)
 
 
 def rank(
