@@ -48,7 +48,19 @@ ROUTINE = (
     _measured("false_discoveries", *SAME_SCORES),
     _measured(
         "certainty",
-        *(f"src/centrality/analysis/{part}.py" for part in ("certificate", "conformal", "monitor", "severity")),
+        *(
+            f"src/centrality/analysis/{part}.py"
+            for part in (
+                "apart",
+                "certificate",
+                "conformal",
+                "monitor",
+                "odd_share",
+                "severity",
+                "stability",
+                "streams",
+            )
+        ),
         *SAME_SCORES,
         results=("certainty_*",),
     ),

@@ -1,13 +1,20 @@
-"""Find odd stretches of series, beside others: `python -m benchmarks.series [quality|alarms|speed]`.
+"""Find odd stretches of series, beside others: `python -m benchmarks.series [quality|alarms|channels|bad|speed]`.
 
-quality: every series of series_dev by each method: VUS-PR and AUC-PR, in results/series.csv (it goes on where it
-stopped) and by collection, results/series_means.csv, with the numbers that TSB-AD publishes for the same series; and
-the labelled stretches found at .05 and .5 false alarms, results/series_events.csv.
+quality: every series of series_dev by each method: VUS-PR, AUC-PR and the labelled stretches found at .05 and .5 false
+alarms, in results/series.csv (it goes on where it stopped); by collection, results/series_means.csv, with the numbers
+that TSB-AD publishes for the same series, and results/series_events.csv. The name of a method measures that one alone.
 alarms: series in which nothing happens, results/series_alarms.csv: false alarms asked for and seen.
-speed: seconds and memory of lengths and channels, results/series_speed.csv.
+channels: a fault planted in one channel of each real series, results/series_channels.csv: is that channel blamed?
+bad: twelve bad inputs and what becomes of them, results/series_bad.csv.
+speed: seconds and memory of lengths, channels and numbers of series, results/series_speed.csv.
+
+The matrix profile is stumpy's (`pip install stumpy`), TimeSeriesOD is PyOD's (3.6 or later); both need numba. AASP is
+missing: its description was not at hand.
 """
 
 import csv
+import json
+import subprocess
 import sys
 import time
 import warnings
@@ -25,6 +32,7 @@ from benchmarks._results import RESULTS, data, save
 from benchmarks.cells import Lines, measure_unknown
 from centrality import Timeline
 from centrality.series import windows
+from centrality.series.events import Peaks, stretches
 from centrality.series.parts import Prepared
 from centrality.series.reading import read
 
@@ -39,9 +47,9 @@ THRESHOLDS = 250  # of TSB-AD's volume
 LONGEST_PERIOD, USUAL_PERIOD, LOOKED_AT = 300, 125, 20_000  # TSB-AD's, for the width of the volume
 NEIGHBOURS, CLUSTERS, CLUSTER_WINDOW = 10, 20, 20
 REFERENCE = 20_000  # windows that kNN compares with
-LONGEST_STUMPY = 30_000  # moments: its time grows with their square
-NULL_LENGTH, NULL_SERIES = 10_000, 150
+NULL_SERIES = {10_000: 100, 40_000: 40}  # by length
 ASKED = (0.05, 0.5)
+PLANTED = 100  # moments
 
 
 # The metric: TSB-AD's volume under the surface of precision and recall, over widths of a soft border.
@@ -121,12 +129,9 @@ def kind_of(name: str) -> str:
     return next(kind for kind in KINDS if name in archive(kind))
 
 
-def timeline(values: Values) -> Values:
-    return _oddness(Timeline(random_state=0).fit(values))
-
-
-def _oddness(model: Timeline) -> Values:
-    return np.asarray(-np.log(np.maximum(model.centrality(), 1e-12)))
+def window_of(values: Values) -> int:
+    """Return the window that Timeline takes."""
+    return min(windows.LONGEST, len(values) // windows.PER_SERIES)
 
 
 def _on_same_vectors(values: Values, judge: Callable[[Values], Values]) -> Values:
@@ -134,7 +139,7 @@ def _on_same_vectors(values: Values, judge: Callable[[Values], Values]) -> Value
     recording = read(values)
     judged = np.flatnonzero([len(np.unique(column)) > 2 for column in values.T])
     one = Prepared.of(recording.tracks[0], judged if len(judged) else np.arange(values.shape[1]), None)
-    length = min(windows.LONGEST, len(values) // windows.PER_SERIES)
+    length = window_of(values)
     starts = windows.starts_of(len(values), length)
     rows = []
     for view in range(2):
@@ -142,7 +147,8 @@ def _on_same_vectors(values: Values, judge: Callable[[Values], Values]) -> Value
             shape = windows.shapes(np.ascontiguousarray(signal), starts, length)
             shape[:, -1] *= 2 * shape[:, :-1].std()
             rows.append(shape)
-    return windows.cover(judge(np.concatenate(rows, axis=1).astype(float)), len(values), length)
+    odd = judge(np.concatenate(rows, axis=1).astype(float))
+    return windows.cover(odd[:, None], len(values), length)[:, 0]
 
 
 def isolation_forest(values: Values) -> Values:
@@ -192,7 +198,7 @@ def sub_pca(values: Values) -> Values:
 def matrix_profile(values: Values) -> Values:
     import stumpy  # type: ignore[import-not-found]
 
-    if len(values) > LONGEST_STUMPY or values.shape[1] > 1:
+    if values.shape[1] > 1:
         raise NotImplementedError
     length = period_of(values[:, 0])
     profile = stumpy.stump(values[:, 0], length)[:, 0].astype(float)
@@ -200,15 +206,29 @@ def matrix_profile(values: Values) -> Values:
     return np.asarray(np.interp(np.arange(len(values)), np.arange(len(profile)) + length // 2, known))
 
 
-METHODS: dict[str, Callable[[Values], Values]] = {
-    "Timeline": timeline,
+def time_series_od(values: Values) -> Values:
+    """TimeSeriesOD of PyOD as it comes: an isolation forest on windows of 50 moments, the highest score of each."""
+    from pyod.models.ts_od import TimeSeriesOD
+
+    return np.asarray(TimeSeriesOD().fit(values).decision_scores_, dtype=float)
+
+
+METHODS: dict[str, Callable[[Values], Values] | None] = {
+    "Timeline": None,  # in `judge`
     "kNN, same windows": nearest_neighbours,
     "IForest, same windows": isolation_forest,
     "KMeansAD": k_means,
     "Sub-PCA": sub_pca,
+    "PyOD TimeSeriesOD": time_series_od,
     "matrix profile": matrix_profile,
 }
-MEASURES = ("vus_pr", "auc_pr", "seconds")
+MEASURES = (
+    "vus_pr",
+    "auc_pr",
+    "seconds",
+    "labelled",
+    *(f"{what}_{asked:g}" for asked in ASKED for what in ("found", "others")),
+)
 
 
 def measure(cell: Cell) -> list[float]:
@@ -217,11 +237,32 @@ def measure(cell: Cell) -> list[float]:
     values, labels = archive(kind_of(cell[0]))[cell[0]]
     began = time.process_time()
     try:
-        odd = np.nan_to_num(METHODS[cell[1]](values), nan=-1e9, neginf=-1e9)
+        scores, called = judge(cell[1], values)
     except NotImplementedError:
         return [float("nan")] * len(MEASURES)
     seconds = time.process_time() - began
-    return [vus_pr(labels, odd, period_of(values[:, 0])), float(average_precision_score(labels, odd)), seconds]
+    odd = np.nan_to_num(scores, nan=-1e9, neginf=-1e9)
+    quality = [vus_pr(labels, odd, period_of(values[:, 0])), float(average_precision_score(labels, odd)), seconds]
+    labelled = stretches_of(labels)
+    near = window_of(values) // 2
+    events = []
+    for spans in called:
+        hits = [
+            [start <= last + near and end >= first - near for first, last in labelled.tolist()] for start, end in spans
+        ]
+        events += [int(np.any(hits, axis=0).sum()) if hits else 0, sum(not any(each) for each in hits)]
+    return [*quality, len(labelled), *events]
+
+
+def judge(name: str, values: Values) -> tuple[Values, list[list[tuple[float, float]]]]:
+    """Return how odd moments are, and begin and end of the events; others take Timeline's thresholds."""
+    if (method := METHODS[name]) is None:
+        model = Timeline(random_state=0).fit(values)
+        events = [[(event.start, event.end) for event in model.events(false_alarms=asked)] for asked in ASKED]
+        return -np.log(np.maximum(model.centrality(), 1e-12)), events
+    scores = method(values)
+    peaks = Peaks.of([scores], window_of(values))
+    return scores, [list(stretches(scores, peaks.threshold(asked, len(scores)))) for asked in ASKED]
 
 
 class Known:
@@ -250,7 +291,7 @@ def quality(methods: list[str]) -> None:
         measure_unknown(cells, measure, known, bar)
     provenance.note(RESULTS / "series.csv")
     save("series_means", means(known.found))
-    save("series_events", events_found())
+    save("series_events", events_found(known.found))
 
 
 def means(found: dict[Cell, list[float]]) -> list[dict[str, Any]]:
@@ -281,31 +322,22 @@ def means(found: dict[Cell, list[float]]) -> list[dict[str, Any]]:
     return rows
 
 
-def events_found() -> list[dict[str, Any]]:
+def events_found(found: dict[Cell, list[float]]) -> list[dict[str, Any]]:
     """Return how many labelled stretches are found, and how many events are called besides, by collection."""
-    counts: dict[tuple[str, str, float], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    rows = []
     for kind in KINDS:
-        for name, (values, labels) in archive(kind).items():
-            model, true = Timeline(random_state=0).fit(values), stretches_of(labels)
-            for asked in ASKED:
-                called = [(event.start, event.end) for event in model.events(false_alarms=asked)]
-                near = model.window_ // 2
-                hit = sum(any(a <= last + near and b >= first - near for a, b in called) for first, last in true)
-                other = sum(not any(a <= last + near and b >= first - near for first, last in true) for a, b in called)
-                count = counts[kind, name.split("_")[1], asked]
-                counts[kind, name.split("_")[1], asked] = [
-                    old + new for old, new in zip(count, (1, len(true), hit, other), strict=True)
-                ]
-    return [
-        dict(
-            zip(
-                ("kind", "collection", "false_alarms", "series", "labelled", "found", "others"),
-                (*key, *count),
-                strict=True,
-            )
-        )
-        for key, count in counts.items()
-    ]
+        collections = defaultdict(list)
+        for name in archive(kind):
+            collections[name.split("_")[1]].append(name)
+        for collection, names in [*collections.items(), ("all", list(archive(kind)))]:
+            for method in METHODS:
+                each = np.array([found.get((name, method), [np.nan] * len(MEASURES)) for name in names])
+                sums = dict(zip(MEASURES, each.sum(0).tolist(), strict=True))
+                if np.isnan(sums["labelled"]):
+                    continue
+                counts = {name: round(value) for name, value in sums.items() if name not in MEASURES[:3]}
+                rows.append({"kind": kind, "collection": collection, "series": len(names), "method": method, **counts})
+    return rows
 
 
 # False alarms where nothing happens.
@@ -329,34 +361,140 @@ def null_series(kind: str, length: int, rng: np.random.Generator) -> Values:
 def alarms() -> None:
     """Count events in fresh series of each kind, each with a model of its own."""
     rows: list[dict[str, object]] = []
-    for kind in ("white", "AR(.9)", "seasonal", "counts"):
-        seen = np.zeros(len(ASKED))
-        for number in range(NULL_SERIES):
-            rng = np.random.default_rng([1_000_000 + number, len(kind)])
-            model = Timeline(random_state=number).fit(null_series(kind, NULL_LENGTH, rng))
-            seen += [len(model.events(false_alarms=asked)) for asked in ASKED]
-        row: dict[str, object] = {"kind": kind, "series": NULL_SERIES, "length": NULL_LENGTH}
-        for asked, count in zip(ASKED, seen, strict=True):
-            row[f"seen at {asked:g}"] = float(count / NULL_SERIES)
-        rows.append(row)
+    for length, series in NULL_SERIES.items():
+        for kind in ("white", "AR(.9)", "seasonal", "counts"):
+            seen = np.zeros(len(ASKED))
+            for number in range(series):
+                rng = np.random.default_rng([1_000_000 + number, len(kind)])
+                model = Timeline(random_state=number).fit(null_series(kind, length, rng))
+                seen += [len(model.events(false_alarms=asked)) for asked in ASKED]
+            row: dict[str, object] = {"kind": kind, "series": series, "length": length}
+            for asked, count in zip(ASKED, seen, strict=True):
+                row[f"seen at {asked:g}"] = float(count / series)
+            rows.append(row)
+            print(rows[-1], flush=True)
+            save("series_alarms", rows)
+
+
+# Which channel is to blame: the labels of the archive say when, not where.
+
+
+def channels() -> None:
+    """Plant a fault in one channel of each series of many, where nothing is labelled; see which channel is blamed."""
+    rows: list[dict[str, object]] = []
+    for fault in ("stuck", "shifted", "noisy", "backwards"):
+        planted = found = blamed = 0
+        for number, (values, labels) in enumerate(archive("multivariate").values()):
+            rng = np.random.default_rng([number, len(fault)])
+            varied = np.flatnonzero([len(np.unique(column)) > 20 for column in values.T])
+            free = [start for start in range(200, len(values) - 400, 50) if not labels[start - 200 : start + 300].any()]
+            if not len(varied) or not free:
+                continue
+            channel, start = int(rng.choice(varied)), int(rng.choice(free))
+            changed = values.copy()
+            changed[start : start + PLANTED, channel] = _with_fault(fault, values[:, channel], start, rng)
+            events = Timeline(random_state=0).fit(changed).events(false_alarms=5)
+            here = [event for event in events if event.start <= start + PLANTED and event.end >= start]
+            planted += 1
+            found += bool(here)
+            blamed += any(event.channels[0][0] == f"x{channel}" for event in here)
+        rows.append({"fault": fault, "series": planted, "found": found, "blamed": blamed})
         print(rows[-1], flush=True)
-        save("series_alarms", rows)
+    save("series_channels", rows)
+
+
+def _with_fault(fault: str, values: Values, start: int, rng: np.random.Generator) -> Values:
+    stretch = values[start : start + PLANTED]
+    if fault == "stuck":
+        return np.full(PLANTED, stretch[0])
+    if fault == "shifted":
+        return stretch + 2 * values.std()
+    return stretch + rng.normal(0, values.std(), PLANTED) if fault == "noisy" else stretch[::-1] * -1 + 2 * stretch[0]
+
+
+# Bad inputs, and what becomes of each: an error, or notes and events.
+
+
+def bad_inputs() -> dict[str, Any]:
+    import pandas as pd
+
+    def season(count: int = 4000) -> Values:
+        return np.sin(np.arange(count) / 9) + np.random.default_rng(0).normal(0, 0.1, count)
+
+    def dated(values: Any, start: str = "2024-03-01") -> Any:
+        return pd.DataFrame({"time": pd.date_range(start, periods=len(values), freq="min"), "load": values})
+
+    odd = season()
+    odd[2400:2460] = 2.0
+    spike, shift, text = odd.copy(), odd.copy(), odd.round(2).astype(str).astype(object)
+    spike[1000] = 1e9
+    shift[2000:] += 10
+    text[70] = "n/a"
+    return {
+        "one time for all rows": dated(odd).assign(time=pd.Timestamp("2024-03-01")),
+        "rows in any order": dated(odd).sample(frac=1, random_state=0),
+        "no value at all": dated(np.full(4000, np.nan)),
+        "one spike of 1e9 beside the odd stretch": dated(spike),
+        "a trend": dated(odd + np.arange(4000) / 500),
+        "a level shift": dated(shift),
+        "the same value all the time": dated(np.full(4000, 7.0)),
+        "two points": dated(odd[:2]),
+        "numbers written as text, one of them n/a": dated(text),
+        "dates in the year 2190": dated(odd, "2190-01-01"),
+        "two values": dated(np.where(odd > 0, 1.0, 0.0)),
+        "half of the rows twice": pd.concat([dated(odd), dated(odd[:2000])]),
+    }
+
+
+def bad() -> None:
+    from centrality._internal.checks import InputError
+
+    rows: list[dict[str, object]] = []
+    for name, frame in bad_inputs().items():
+        try:
+            model = Timeline(random_state=0).fit(frame)
+            spans = "; ".join(str(event) for event in model.events(false_alarms=0.5))
+            rows.append({"input": name, "error": "", "notes": " ".join(model.notes_), "events": spans})
+        except InputError as error:
+            rows.append({"input": name, "error": str(error), "notes": "", "events": ""})
+    save("series_bad", rows)
+
+
+SIZES = ((10_000, 1, 1), (100_000, 1, 1), (1_000_000, 1, 1), (10_000_000, 1, 1), (25_000, 40, 1), (10_000, 1, 1000))
 
 
 def speed() -> None:
-    rng = np.random.default_rng(0)
+    """Measure each size in a process of its own, so that its peak of memory is its own."""
     rows: list[dict[str, object]] = []
-    Timeline(random_state=0).fit(rng.normal(size=1000))  # imports
-    for moments, channels in ((10_000, 1), (100_000, 1), (1_000_000, 1), (10_000_000, 1), (25_000, 40)):
-        values = np.sin(np.arange(moments) / 20)[:, None] + rng.normal(0, 0.3, (moments, channels))
-        wall, own = time.perf_counter(), time.process_time()
-        Timeline(random_state=0).fit(values).centrality()
-        wall, own = time.perf_counter() - wall, time.process_time() - own
-        rows.append(
-            {"moments": moments, "channels": channels, "seconds": wall, "cpu_seconds": own, "peak_MiB": _peak()}
-        )
+    for moments, channels, series in SIZES:
+        command = [sys.executable, "-m", "benchmarks.series", "size", str(moments), str(channels), str(series)]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        rows.append({"moments": moments, "channels": channels, "series": series, **json.loads(told)})
         print(rows[-1], flush=True)
     save("series_speed", rows)
+
+
+def size(moments: int, channels: int, series: int) -> None:
+    """Print what a fit and the scores of all moments take, the numbers themselves included in the memory."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(0)
+    Timeline(random_state=0).fit(rng.normal(size=1000))  # imports
+    values = np.empty((moments * series, channels))
+    for first in range(0, len(values), 100_000):
+        place = np.arange(first, min(first + 100_000, len(values)))
+        values[place] = np.sin(place / 20)[:, None] + rng.normal(0, 0.3, (len(place), channels))
+    X: Any = values
+    if series > 1:
+        machine = pa.DictionaryArray.from_arrays(
+            np.repeat(np.arange(series, dtype=np.int32), moments), [f"m{number}" for number in range(series)]
+        )
+        X = pa.table({"machine": machine, "value": values[:, 0]})
+    wall = time.perf_counter()
+    own = time.process_time()
+    Timeline(by="machine" if series > 1 else None, random_state=0).fit(X).centrality()
+    spent = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - own, "peak_MiB": _peak()}
+    print(json.dumps(spent))
 
 
 def _peak() -> float:
@@ -368,11 +506,14 @@ def _peak() -> float:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    asked = sys.argv[1:] or ["quality", "alarms", "speed"]
+    asked = sys.argv[1:] or ["quality", "alarms", "channels", "bad", "speed"]
+    if asked[0] == "size":
+        size(*map(int, asked[1:]))
+        sys.exit()
     for what in asked:
         if what == "quality":
             quality(list(METHODS))
         elif what in METHODS:
             quality([what])
         else:
-            {"alarms": alarms, "speed": speed}[what]()
+            {"alarms": alarms, "channels": channels, "bad": bad, "speed": speed}[what]()

@@ -29,6 +29,7 @@ extensions = [
     "sphinx_sitemap",
     "api_pages",
     "cli_pages",
+    "live_page",
     "search_words",
 ]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
@@ -38,6 +39,13 @@ nitpicky = False
 
 # Pages with code cells are executed when the site is built; what has not changed is taken from the cache.
 nb_execution_mode = "cache"
+# These pages read files that no package brings: without them they are shown without outputs.
+FILES_OF_PAGES = {
+    "tutorials/adult.md": "extra/adult_train.parquet",
+    "tutorials/ag_news.md": "extra/ag_news_test.csv.gz",
+}
+DATA = Path(os.environ.get("CENTRALITY_DATA", "nowhere"))
+nb_execution_excludepatterns = [page for page, file in FILES_OF_PAGES.items() if not (DATA / file).is_file()]
 nb_execution_cache_path = str(HERE / "_build" / "jupyter_cache")
 nb_execution_timeout = 600  # seconds a cell; all take less than 30 on a quiet machine
 nb_execution_raise_on_error = True
@@ -61,7 +69,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "centrality"
 html_baseurl = URLS["Documentation"]
 html_static_path = ["_static"]
-html_extra_path = ["_extra"]
+html_extra_path = ["_extra", "_build/live"]  # the second one is written by _ext/live_page.py
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_favicon = "_static/favicon.svg"

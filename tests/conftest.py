@@ -1,5 +1,6 @@
 import os
 from collections.abc import Generator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")
+NUMBERS = count()  # of the databases that tests make
 
 
 @pytest.hookimpl(wrapper=True)
@@ -83,6 +85,25 @@ def data() -> Path:
     if os.environ.get("CI"):
         pytest.fail("CENTRALITY_DATA is not set: CI must test on the real data sets.")
     pytest.skip("CENTRALITY_DATA does not point to the data sets.")
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory) -> Generator[str]:
+    """A PostgreSQL on loopback that lives as long as the tests: a must in CI, a reason to skip elsewhere."""
+    from tests import postgres
+
+    with postgres.server(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
+
+
+@pytest.fixture
+def postgres(postgres_server) -> str:
+    """The address of an empty database of it."""
+    from tests.postgres import run_sql
+
+    name = f"test_{next(NUMBERS)}"
+    run_sql(f"{postgres_server}/postgres", f"CREATE DATABASE {name}")
+    return f"{postgres_server}/{name}"
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ MODULES = {
     "centrality.onnx": "Score an exported model with ONNX Runtime.",
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
+    "centrality.duckdb": "Functions of a model in DuckDB's SQL.",
     "centrality.spark": "Score a Spark frame.",
     "centrality.model.explain": "What `smallest_correction` returns.",
     "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",
@@ -59,6 +60,7 @@ SHOWN = {
     "centrality.analysis.reasons": ["Reasons", "Reason"],
     "centrality.analysis.report": ["Report"],
     "centrality.distributed": ["fit", "score"],
+    "centrality.duckdb": ["register", "Functions"],
 }
 
 

@@ -15,7 +15,7 @@ GROUPS = {
     "Learn and score": ("fit", "score", "rank", "detect", "explain", "drift", "watch"),
     "Finish the job": ("refine", "pick", "copies", "labels"),
     "Look": ("plot", "explore", "inspect", "depth"),
-    "Elsewhere": ("export", "serve"),
+    "Elsewhere": ("export", "serve", "mcp"),
     "Try and set up": ("datasets", "demo", "completion", "version", "reproduce"),
 }
 

@@ -16,7 +16,7 @@ from centrality import __version__
 from centrality._internal import model_file
 from centrality._internal.checks import InputError, InputTypeError, warn_caller, whole_number
 from centrality._internal.devices import find_device
-from centrality._internal.input import Dissimilarity, ModelRows, unchanged_on_failure, warn_of_labels
+from centrality._internal.input import Dissimilarity, ModelRows, read_once, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
 from centrality.model.fitted import FittedModel
@@ -101,6 +101,7 @@ class Chain(CentralityModel):
             if isinstance(part, type):
                 raise InputTypeError(f"{name} must be made first: {part.__name__}(), got the class {part.__name__}.")
         warn_of_labels(y)
+        X = read_once(X)
         with unchanged_on_failure(self):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)

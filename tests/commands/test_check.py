@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from centrality import tables
@@ -28,6 +29,35 @@ def test_it_says_what_is_wrong_and_writes_the_rows_and_the_report(file, tmp_path
     assert {1194, 1195, 1197, 1199} <= set(rows["row"].to_pylist())
     assert rows.column_names[:4] == ["finding", "reason", "severity", "row"]
     assert "houses.csv" in (tmp_path / "odd.html").read_text(encoding="utf-8")
+
+
+def test_the_rows_are_written_as_a_sheet_too_and_a_file_without_findings_gives_one_without_rows(file, tmp_path):
+    assert main(["check", str(file), "-o", str(tmp_path / "odd.xlsx"), "--quiet"]) == 0
+    assert main(["check", str(file), "-o", str(tmp_path / "odd.csv"), "--quiet"]) == 0
+    sheet, text = tables.read(tmp_path / "odd.xlsx"), tables.read(tmp_path / "odd.csv")
+    assert sheet.column_names == text.column_names
+    assert sheet["row"].to_pylist() == text["row"].to_pylist()
+    plain = tmp_path / "plain.csv"
+    plain.write_text("a,b\n" + "".join(f"{k % 7},{k % 5}\n" for k in range(200)))
+    assert main(["check", str(plain), "-o", str(tmp_path / "none.csv"), "--quiet"]) == 0
+    assert (tmp_path / "none.csv").read_text().splitlines() == ["finding,reason,severity,row,a,b"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_words_for_nothing_that_the_reader_takes_for_gaps_are_found(ending, tmp_path, capsys):
+    word = {3: "N/A", 8: "N/A", 9: "", 20: "NULL"}
+    cells = [word.get(k, k % 7) for k in range(200)]
+    tables.write(pa.table({"a": [str(cell) for cell in cells], "b": [k % 5 for k in range(200)]}), tmp_path / "x.csv")
+    if ending == "xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in [["a", "b"], *([cell, k % 5] for k, cell in enumerate(cells))]:
+            book.active.append(row)
+        book.save(tmp_path / "x.xlsx")
+    assert main(["check", str(tmp_path / f"x.{ending}"), "--json", "--quiet"]) == 0
+    found = {one["sentence"]: one["rows"] for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["a is written 'N/A' where nothing is known"] == [3, 8]
+    assert found["a is written 'NULL' where nothing is known"] == [20]
 
 
 def test_it_fails_on_findings_as_severe_as_asked_for(file, capsys):

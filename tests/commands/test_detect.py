@@ -5,6 +5,7 @@ import pytest
 
 from centrality import load, tables
 from centrality.apps.cli import main
+from centrality.datasets import houses
 from tests.commands.said import as_json, said
 
 
@@ -16,7 +17,7 @@ def test_detect_names_the_planted_rows_first_and_writes_them_with_their_scores(f
     assert result["outliers"] == expected.sum()
     written = tables.read(tmp_path / "odd.csv")
     assert written["row"].to_pylist() == [found["row"] for found in result["found"]]
-    assert written.column_names == ["length", "width", "height", "row", "centrality", "p_value", "reasons"]
+    assert written.column_names == ["length", "width", "height", "row", "centrality", "p_value", "severity", "reasons"]
 
 
 def test_a_file_of_no_outliers_has_the_columns_of_one_with_some(folder, capsys, tmp_path):
@@ -24,7 +25,7 @@ def test_a_file_of_no_outliers_has_the_columns_of_one_with_some(folder, capsys, 
         arguments = (folder / "m.safetensors", folder / "rows.csv", rule, "0.01", "-o", tmp_path / "odd.csv")
         assert as_json(capsys, "detect", *arguments)["outliers"] == outliers
         header = (tmp_path / "odd.csv").read_text().partition("\n")[0]
-        assert header.split(",") == ["length", "width", "height", "row", "centrality", "p_value", "reasons"]
+        assert header.split(",") == ["length", "width", "height", "row", "centrality", "p_value", "severity", "reasons"]
 
 
 def test_detect_says_the_rule_and_takes_one_only(folder, capsys):
@@ -35,20 +36,43 @@ def test_detect_says_the_rule_and_takes_one_only(folder, capsys):
     assert stopped.value.code == 2
 
 
-def test_when_nothing_is_found_it_is_said_how_odd_the_oddest_row_is_and_what_would_find_more(folder, capsys):
-    text = said(capsys, "detect", folder / "m.safetensors", folder / "rows.csv", "--fdr", "0.01")
-    assert "0 of 600 rows are outliers" in text
-    assert "The oddest row has the p-value 0.003, compared with 299 calibration rows." in text  # 1 / 300
+def test_when_nothing_is_found_it_is_said_how_odd_the_oddest_row_is_and_what_would_find_more(folder, capsys, tmp_path):
+    tables.write(tables.read(folder / "rows.csv").slice(0, 598), tmp_path / "fine.csv")
+    text = said(capsys, "detect", folder / "m.safetensors", tmp_path / "fine.csv", "--fdr", "0.01")
+    assert "0 of 598 rows are outliers" in text
+    assert "The oddest row has the p-value 0.0" in text
+    assert "compared with 299 calibration rows." in text
+
+
+def test_rows_that_stand_apart_are_named_where_too_few_calibration_rows_can_call_them(folder, capsys, tmp_path):
+    command = ["detect", folder / "m.safetensors", folder / "rows.csv", "--fdr", "0.01"]
+    text = said(capsys, *command)
+    assert text.startswith("2 of 600 rows stand apart at t = 0.5 (fdr=0.01 calls none: 299 calibration rows tell no")
+    result = as_json(capsys, *command, "-o", tmp_path / "apart.csv")
+    assert (result["outliers"], result["found"]) == (0, [])
+    assert {row["row"] for row in result["apart"]} == {598, 599}
+    assert {row["p_value"] for row in result["apart"]} == {1 / 599}  # lower than all of the 598 others
+    assert set(tables.read(tmp_path / "apart.csv")["row"].to_pylist()) == {598, 599}
+
+
+def test_of_a_file_by_itself_the_planted_rows_stand_apart_although_no_rate_can_be_told(tmp_path, capsys):
+    tables.write(houses(), tmp_path / "houses.csv")
+    result = as_json(capsys, "detect", tmp_path / "houses.csv", "--quiet")
+    assert (result["by_themselves"], result["outliers"]) == (True, 0)
+    assert {row["row"] for row in result["apart"]} == {1194, 1195, 1197}
+    assert all(row["severity"] > 1200 for row in result["apart"])
+    assert result["apart"][0]["reasons"]
 
 
 def test_outliers_are_written_with_their_p_values_and_reasons(trees, capsys, tmp_path):
     model, out = trees / "m.safetensors", tmp_path / "odd.csv"
     result = as_json(capsys, "detect", model, trees / "rows.csv", "--false-positives", "20", "-o", out)
     written = tables.read(out)
-    assert written.column_names[-4:] == ["row", "centrality", "p_value", "reasons"]
+    assert written.column_names[-5:] == ["row", "centrality", "p_value", "severity", "reasons"]
     assert written["row"].to_pylist() == [found["row"] for found in result["found"]]
     table, rows = tables.read(trees / "rows.csv"), written["row"].to_pylist()
     np.testing.assert_allclose(written["p_value"], load(model).p_values(table.take(rows)))
+    np.testing.assert_allclose(written["severity"], load(model).severity(table.take(rows)))
     assert written["reasons"][0].as_py().split()[0] in table.column_names
 
 

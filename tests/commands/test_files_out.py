@@ -47,9 +47,9 @@ def test_scores_that_replace_others_are_separated_as_in_the_input(semicolons, tm
 def test_a_ranking_goes_to_excel_with_p_values_and_reasons(semicolons, tmp_path, capsys):
     said(capsys, "rank", semicolons, "-o", tmp_path / "r.xlsx", "--quiet")
     names, first, *rest = openpyxl.load_workbook(tmp_path / "r.xlsx").active.iter_rows(values_only=True)
-    assert names == ("row", "centrality", "p_value", "reasons", "a", "b", "kind")
+    assert names == ("row", "centrality", "p_value", "severity", "reasons", "a", "b", "kind")
     assert first[0] == 99
-    assert first[3].startswith("a 40, typically ")
+    assert first[4].startswith("a 40, typically ")
     assert len(rest) == 99
 
 

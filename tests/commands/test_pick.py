@@ -18,7 +18,9 @@ def test_pick_gives_the_rows_of_select_and_writes_them(trees, capsys, tmp_path, 
     assert [row["row"] for row in result["picked"]] == expected.tolist()
     written = tables.read(out)
     assert written["row"].to_pylist() == expected.tolist()
-    assert written.column_names == ["length", "width", "height", "kind", "row", "centrality"]
+    assert written.column_names == ["length", "width", "height", "kind", "row", "centrality", "reasons"]
+    reasons = load(model).reasons(tables.read(data).take(expected)).short()
+    assert [text or "" for text in written["reasons"].to_pylist()] == reasons
 
 
 def test_pick_shows_the_most_typical_of_each_class_in_turn(trees, capsys):

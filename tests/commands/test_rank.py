@@ -9,7 +9,7 @@ from centrality import FUSE, Chain, tables
 from centrality.apps.cli import main
 from centrality.apps.commands._reading import in_words
 from centrality.representations import Series
-from tests.commands.said import as_json
+from tests.commands.said import as_json, said
 
 
 def test_windows_of_one_event_stand_once_in_a_ranking(capsys, tmp_path):
@@ -56,3 +56,15 @@ def test_small_reasons_are_said_to_count_together():
     )
     assert in_words({"reasons": [large, small]}).startswith("b 9, typically 1 (-0.40)")
     assert in_words({"reasons": []}) == ""
+
+
+def test_rows_whose_places_may_swap_are_shown_as_ties(tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    X[7] = 9.0
+    tables.write(pa.table({"a": X[:, 0], "b": X[:, 1]}), tmp_path / "rows.csv")
+    command = ["rank", tmp_path / "rows.csv", "--top", "4", "--ties", "--quiet"]
+    odd = as_json(capsys, *command)["peripheral"]
+    assert odd[0]["places"] == [1, 1]
+    assert all(first <= place <= last for place, (first, last) in enumerate((row["places"] for row in odd), 1))
+    text = said(capsys, *command)
+    assert ", place 1: " in text

@@ -68,3 +68,14 @@ def test_p_values_without_rows_held_aside_are_an_error_that_says_how_to_have_the
     assert main(["score", str(model), str(tmp_path / "rows.npy"), "-o", str(tmp_path / "s.npz"), "--p-values"]) == 2
     assert "holdout=0.2" in capsys.readouterr().err
     assert not (tmp_path / "s.npz").exists()
+
+
+def test_one_line_says_whether_the_threshold_of_the_model_still_holds(folder, capsys, tmp_path):
+    text = said(capsys, "score", folder / "m.safetensors", folder / "rows.csv", "-o", tmp_path / "s.csv", "--severity")
+    assert re.search(r"The model's threshold still holds: [0-9.]+% of the new rows are called outliers, ", text)
+    scored = tables.read(tmp_path / "s.csv")
+    np.testing.assert_allclose(scored["severity"], load(folder / "m.safetensors").severity(tables.read(folder / "rows.csv")))
+    moved = tables.read(folder / "rows.csv").to_pandas() + 3
+    tables.write(pa.table(moved), tmp_path / "moved.csv")
+    text = said(capsys, "score", folder / "m.safetensors", tmp_path / "moved.csv", "-o", tmp_path / "s.csv")
+    assert "The model's threshold no longer holds: " in text

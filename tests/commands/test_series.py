@@ -2,14 +2,19 @@
 
 import io
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from centrality import tables
+from centrality import load, tables
 from centrality.apps.cli import main
+from centrality.series import Stream
 from tests.commands.said import as_json
+from tests.present import present
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +92,7 @@ def test_lines_are_judged_as_they_come_and_broken_ones_skipped(folder, monkeypat
     broken = [*lines[:200], "garbage", "2024-03-01,abc", '{"load": ', *lines[200:300]]
     first, noted = follow(folder, monkeypatch, capsys, broken, "--state", state)
     assert noted.count("skipped") == 3
+    assert "line 201 skipped: 2 fields were wanted, got 1" in noted
     as_objects = [json.dumps({"load": float(line.split(",")[1])}) for line in lines[300:400]]
     second, _ = follow(folder, monkeypatch, capsys, as_objects, "--state", state)
     assert [answer["centrality"] for answer in first + second] == [answer["centrality"] for answer in whole]
@@ -118,3 +124,62 @@ def test_a_file_that_looks_like_a_series_is_told_so(folder, capsys):
     assert "It looks like a series, one row a minute: --time timestamp finds" in capsys.readouterr().err
     assert main(["rank", str(folder / "sensors.csv"), "--top", "1"]) == 0
     assert "looks like a series" in capsys.readouterr().err
+
+
+def test_lines_that_nobody_expects_are_skipped_and_a_header_may_come_again(folder, monkeypatch, capsys):
+    lines = (folder / "one.csv").read_text().splitlines()
+    nobody = ["\ufffd\ufffd", "[1, 2]", "{}", '{"load": [1]}', "x" * 200_000 + ",1", '{"load": ' + "[" * 100_000]
+    answers, noted = follow(
+        folder, monkeypatch, capsys, ["before the header", *lines[:200], *nobody, *lines[:1], *lines[200:205]]
+    )
+    assert len(answers) == 204
+    assert noted.count("skipped") == 1 + len(nobody)
+    assert "a header that names load was wanted first" in noted
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_goes_on_from_its_file(folder, tmp_path):
+    """Killed two seconds after its last line, it has written what it remembers; bytes that are no text are one line."""
+    lines = (folder / "one.csv").read_bytes().splitlines()
+    command = [sys.executable, "-m", "centrality", "score", str(folder / "m.safetensors"), "-", "--follow"]
+    command += ["--state", str(tmp_path / "state.json")]
+
+    def answers(sent: list[bytes], *, kill: bool) -> list[float | None]:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            stdin, stdout = present(process.stdin), present(process.stdout)
+            stdin.write(b"\n".join(sent) + b"\n")
+            stdin.flush()
+            judged = [json.loads(stdout.readline())["centrality"] for _ in range(len(sent) - 2)]  # header, broken
+            if kill:
+                time.sleep(1.2)
+                stdin.write(lines[200] + b"\n")
+                stdin.flush()
+                judged.append(json.loads(stdout.readline())["centrality"])
+                time.sleep(0.5)
+                process.kill()
+        return judged
+
+    first = answers([*lines[:100], b"\xff\xfe,\xff", *lines[100:200]], kill=True)
+    second = answers([lines[0], b"\xff", *lines[201:260]], kill=False)
+    model = present(load(folder / "m.safetensors"))
+    stream = Stream(model)
+    whole = [stream.push({"load": float(line.split(b",")[1])}) for line in lines[1:260]]
+    assert first + second == [moment and moment.centrality for moment in whole]
+
+
+def test_inspect_says_what_is_in_a_model_of_series(folder, capsys):
+    assert main(["inspect", str(folder / "m.safetensors")]) == 0
+    said = capsys.readouterr().out
+    for part in (
+        "Timeline, written by",
+        "1: load",
+        "125 moments",
+        "learned from  2,500 moments",
+        "differences of each",
+    ):
+        assert part in said
+    facts = as_json(capsys, "inspect", folder / "m.safetensors")
+    assert facts["window"] == 125
+    assert facts["channels"] == ["load"]

@@ -47,3 +47,21 @@ def test_a_stream_is_watched_to_its_end(folder, capsys, monkeypatch):
 def test_a_promise_that_is_none_is_refused_in_a_line(folder, capsys):
     assert main(["watch", str(folder / "m.safetensors"), str(folder / "rest.csv"), "--alpha", "2"]) == 2
     assert "alpha must be" in capsys.readouterr().err
+
+
+def test_several_streams_of_a_file_are_told_apart_by_a_column(folder, tmp_path, capsys):
+    days = [csv.read_csv(folder / name) for name in ("rest.csv", "rest.csv", "moved.csv")]
+    both = pa.concat_tables([days[0], days[1], days[2]])
+    pumps = pa.array(["left"] * 400 + ["right"] * 800)
+    csv.write_csv(both.append_column("pump", pumps), tmp_path / "pumps.csv")
+    command = ["watch", str(folder / "m.safetensors"), str(tmp_path / "pumps.csv"), "--by", "pump"]
+    assert main([*command, "--state", str(tmp_path / "state"), "--fail-on-alarm"]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("right has changed: a is higher")
+    assert second.startswith("left: no change after 400 rows")
+    assert main([*command, "--state", str(tmp_path / "state"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changed"][0] == "right"
+    assert main([*command, "--every", "1000"]) == 2
+    assert "--every is for one stream" in capsys.readouterr().err
+    assert main([*command[:3], "--fdr", ".1"]) == 2
+    assert "--by COLUMN was wanted" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import builtins
 import doctest
 import importlib.util
 import inspect
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -50,6 +51,19 @@ def test_the_python_of_the_pages_runs(page, tmp_path, monkeypatch):
         exec(compile(code, page, "exec"), names)
     for saved in tmp_path.iterdir():
         assert saved.stat().st_size < 2_500_000  # four networks of 64 columns: 1.5 MB; six, given a context
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "file"), [("adult", "adult_train.parquet"), ("ag_news", "ag_news_test.csv.gz")])
+def test_what_the_tutorials_on_faults_assert_holds(page, file):
+    if not (Path(os.environ.get("CENTRALITY_DATA", "nowhere")) / "extra" / file).is_file():
+        pytest.skip(f"There is no {file} below CENTRALITY_DATA.")
+    pytest.importorskip("matplotlib").use("agg")
+    names: dict[str, object] = {}
+    cells = re.findall(r"```\{code-cell\}\n(.*?)```", (ROOT / f"docs/tutorials/{page}.md").read_text(), flags=re.DOTALL)
+    assert sum("assert " in code for code in cells) >= 2
+    for code in cells:
+        exec(compile(code, page, "exec"), names)
 
 
 @pytest.mark.slow

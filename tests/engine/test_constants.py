@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from centrality.engine import engine
-from centrality.network.engine_backend import EngineScorer
+from centrality.network.engine_backend import trunks_of
 from centrality.network.network import Layout
 from centrality.network.scaling import KNEE, LIMIT
 from tests.engine.cases import BUILDS, network_of
@@ -48,7 +48,7 @@ def test_a_component_counts_for_nothing_at_the_lowest_level_that_comes_in(build)
     for degrees, fall in ((0.0, -0.5), (4.0, -3.5 * np.log1p(1 / 4))):
         freedom = np.array([degrees], dtype=np.float32)
         for lowest, count in ((-5.0, 0.0), (-5.1, np.exp(-5.0))):
-            members = [[EngineScorer(network_of(layout), head)._trunk(0, 0)]]
+            members = [trunks_of(network_of(layout), 0)]
             row = np.array([[1.0, 0.0, 0.0]], dtype=np.float32)
             found = head.Model(members, head.Background(*parts.values(), freedom, bounds, lowest)).outputs(row, None)
             assert found[0, 0, -1] == pytest.approx(fall + np.log1p(count), abs=1e-6)
@@ -56,7 +56,7 @@ def test_a_component_counts_for_nothing_at_the_lowest_level_that_comes_in(build)
 
 def test_knee_and_limit_of_the_scaling_are_those_that_come_in():
     by, network = engine(), network_of(Layout(width=1, hidden=(5,)))
-    one, model = np.ones(1), by.Model([[EngineScorer(network, by)._trunk(0, 0)]], None)
+    one, model = np.ones(1), by.Model([trunks_of(network, 0)], None)
 
     def outputs(x: float, knee: float, limit: float) -> np.ndarray:
         return model.outputs(np.array([[x]]), by.Scaling(0 * one, one, one, None, None, knee, limit))

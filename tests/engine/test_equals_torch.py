@@ -81,7 +81,7 @@ def by_name(layout: Layout, learner: Trainer) -> dict[str, list[np.ndarray]]:
     for place, (name, shape) in enumerate(layout.shapes().items()):
         if isinstance(learner, EngineTrainer):
             stop = start + int(np.prod(shape[1:]))
-            parts = [whole[:, start:stop] for whole in (learner._values, learner._mean, learner._square)]
+            parts = [whole[:, start:stop] for whole in (learner._weights, learner._mean, learner._square)]
             start = stop
         else:
             assert isinstance(learner, TorchTrainer)

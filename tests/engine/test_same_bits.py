@@ -80,7 +80,7 @@ def test_every_build_learns_the_same_bits_in_some_steps(layout, background, metr
         task = task_of(layout, background=background, metric=metric)
         learner = task.engine_trainer(build, balance=0.5)
         losses = learner.take_steps(task.sampler().draw(5), np.full(5, 0.01))
-        found.append([part.tobytes() for part in (learner._values, learner._mean, learner._square, losses)])
+        found.append([part.tobytes() for part in (learner._weights, learner._mean, learner._square, losses)])
     assert all(each == found[0] for each in found)
 
 
@@ -119,10 +119,10 @@ def test_heads_with_a_trunk_each_learn_the_same_together_and_apart(build):
             positions, noise = rng.integers(ROWS, size=(7, 1, 16 + 9 + 20)), rng.normal(size=(7, 1, 9, 19))
             scales = RowScales.assign([0.3, 1.0, 2.0], 9, balanced=True)
             batches = Batches(positions, 8, 3, None, noise.astype(np.float32), scales)
-            rates, losses = np.full(7, 1e-2, dtype=np.float32), np.zeros((7, 2), dtype=np.float32)
+            rates, losses = np.full(7, 1e-2, dtype=np.float32), np.zeros((1, 7, 2), dtype=np.float32)
             for heads in ("both",) if together else ("local", "global"):
                 learner._train_member(0, heads, batches, rates=rates, losses=losses)
-            learned.append([bits(array) for array in (learner._values, learner._mean, learner._square, losses)])
+            learned.append([bits(array) for array in (learner._weights, learner._mean, learner._square, losses)])
     assert learned[0] == learned[1]
 
 

@@ -1,6 +1,7 @@
 """What `check` returns: the contract, the order, any kind of rows, frames of the library that came in."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -135,3 +136,19 @@ def test_a_picture_saved_twice_is_found(tmp_path):
     image.open(tmp_path / "07.png").save(tmp_path / "40.png")
     found = centrality.check(sorted(map(str, tmp_path.iterdir())))
     assert [finding.rows.tolist() for finding in found if finding.kind == "copies"] == [[7, 40]]
+
+
+def test_beside_earlier_rows_the_share_of_odd_ones_has_a_lower_bound_and_beside_none_it_has_not():
+    rng = np.random.default_rng(0)
+
+    def rows(count, odd):
+        X = rng.normal(size=(count, 3))
+        X[:odd] += 7
+        return pa.table({name: X[:, place] for place, name in enumerate(("length", "width", "height"))})
+
+    old = rows(1000, 0)
+    verdict = centrality.check(rows(800, 40), against=old).verdict
+    bound = re.search(r"Compared with the earlier rows, at least ([0-9.]+)% of 800 rows are odd", verdict)
+    assert bound is not None
+    assert 2.5 <= float(bound[1]) <= 5.0
+    assert "Compared with" not in centrality.check(rows(800, 0), against=old).verdict

@@ -33,14 +33,14 @@ def parts(batches: Batches) -> list[np.ndarray]:
 
 def test_a_batch_is_a_quarter_first_candidates_and_as_many_noised_rows_for_every_scale():
     sampler = sampler_of()
-    assert (sampler.candidates, sampler.comparisons_per_candidate) == (4, 4)
+    assert (sampler.candidates, sampler.opponents) == (4, 4)
     assert sampler.noised == 18  # 16 is no multiple of three scales
     assert sampler.rows_per_step == 2 * 4 + 18
 
 
 def test_of_few_rows_there_are_few_candidates_with_as_few_opponents():
     sampler = sampler_of(X=X[:7])
-    assert (sampler.candidates, sampler.comparisons_per_candidate) == (2, 2)  # a third of the rows
+    assert (sampler.candidates, sampler.opponents) == (2, 2)  # a third of the rows
 
 
 def test_the_rows_of_a_batch_have_one_scale_after_another_and_count_by_its_square():

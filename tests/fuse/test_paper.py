@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from centrality.fuse import paper
+from centrality.fuse.batches import full_batches
 from centrality.fuse.paper import SCHEMES, Partition, Scheme
 
 
@@ -18,7 +19,7 @@ def pairs_of(scheme: int, n: int, batch_size: int = 7) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("scheme", [1, 2, 3, 4])
 def test_whole_batches_hold_the_same_pairs_but_for_what_is_left_of_each_matching(scheme):
     partition = Partition(30, SCHEMES[scheme], np.random.default_rng(0))
-    batches = [batch for matching in partition.matchings(5) for batch in matching]
+    batches = [batch for matching in full_batches(partition, 5) for batch in matching]
     pairs = [pair for batch in batches for pair in zip(batch[:5].tolist(), batch[5:].tolist(), strict=True)]
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == set(pairs_of(scheme, 30))  # 5 divides every matching of 30 rows: nothing is left
@@ -42,12 +43,12 @@ def test_each_matching_shifts_the_second_candidates_by_one_more(scheme):
     expected = [(first.tolist(), np.roll(second, -shift).tolist()) for shift in shifts]
     size = len(first)
     assert [(i.tolist(), j.tolist()) for i, j in partition.pairs(size)] == expected
-    assert [(b[0, :size].tolist(), b[0, size:].tolist()) for b in partition.matchings(size)] == expected
+    assert [(b[0, :size].tolist(), b[0, size:].tolist()) for b in full_batches(partition, size)] == expected
 
 
 def test_of_a_matching_that_whole_batches_do_not_fill_the_rest_is_left():
     partition = Partition(33, SCHEMES[2], np.random.default_rng(0))  # 11 candidates: two batches of 4 and 3 left
-    matchings = list(partition.matchings(4))
+    matchings = list(full_batches(partition, 4))
     assert len(matchings) == 11
     for shift, batches in enumerate(matchings):
         assert batches.shape == (2, 8)

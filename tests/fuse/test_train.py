@@ -24,10 +24,17 @@ def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, cha
     np.testing.assert_array_equal(load(tmp_path / "model.safetensors").raw(blob), model.raw(blob))
 
 
-def test_a_single_network_has_no_standard_error(blob):
-    fitted = quick(ensemble=1).fit(blob)
-    with pytest.raises(ValueError, match=r"needs an ensemble of at least 2, this model has 1: FUSE\(ensemble=6\)"):
-        fitted.standard_error(blob)
+def test_a_single_network_is_trained_again_for_a_standard_error_and_from_a_file_cannot_be(blob, tmp_path):
+    from centrality import load
+
+    model = quick(ensemble=1).fit(blob)
+    error = model.standard_error(blob)
+    assert error.shape == (len(blob),)
+    assert (error > 0).all()
+    assert np.median(error) < 0.2
+    model.save(tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=r"one network and remembers no rows\. Call stability\(X, rows\)"):
+        load(tmp_path / "model.safetensors").standard_error(blob)
 
 
 @pytest.mark.slow

@@ -60,15 +60,11 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "any shape but (2,) means no": ("_elementwise: together = np.empty(1)",),
         "the border itself, and a millionth of a millionth beside it": (
-            "_require_dissimilarity: if (uneven >= 1e-06 * np.maximum(part, mirror) + 1e-12).any():",
-            "_require_dissimilarity: if (uneven > 1e-06 * np.minimum(part, mirror) + 1e-12).any():",
+            "DissimilarityMatrix.__init__: if (asymmetry >= ASYMMETRY * np.maximum(block, mirror) + ASYMMETRY_AT_ZERO).any():",
+            "DissimilarityMatrix.__init__: if (asymmetry > ASYMMETRY * np.minimum(block, mirror) + ASYMMETRY_AT_ZERO).any():",
         ),
     },
     "fuse.paper": {
-        "numpy takes every negative length as the one to be worked out": (
-            "Partition.matchings: yield np.concatenate([self.first[:full].reshape(-2, b), second.reshape(-1, b)], axis=1)",
-            "Partition.matchings: yield np.concatenate([self.first[:full].reshape(-1, b), second.reshape(-2, b)], axis=1)",
-        ),
         "a window of random anchors, turned or run through backwards: the same judges": (
             "Partition.judges: if self.scheme.all_anchors or count > size:",
             "Partition.judges: return np.asarray(self.anchors[(np.asarray(start)[..., None] - np.arange(count)) % size])",

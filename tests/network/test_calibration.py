@@ -16,7 +16,7 @@ def outputs_of(*potentials: np.ndarray) -> np.ndarray:
     return np.column_stack([np.zeros(len(potentials[0])), *potentials])[None]
 
 
-ALONE = {"independent_halves": False, "has_context": False}
+ALONE = {"members_differ": False, "has_context": False}
 
 
 def calibrated(kind: str, outputs: np.ndarray, *, clean: bool = False, center_logit: bool = False) -> Calibration:
@@ -27,7 +27,7 @@ def calibrated(kind: str, outputs: np.ndarray, *, clean: bool = False, center_lo
 
 def halved(outputs: np.ndarray, unseen: np.ndarray) -> tuple[Calibration, np.ndarray]:
     return Calibration.fit(
-        "soft", outputs, unseen, clean=False, independent_halves=True, center_logit=True, has_context=False
+        "soft", outputs, unseen, clean=False, members_differ=True, center_logit=True, has_context=False
     )
 
 

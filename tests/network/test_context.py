@@ -51,14 +51,23 @@ def test_an_outlier_does_not_hide_itself(fitted):
     assert context.relative(X[7:8])[0, 0] > 5
 
 
+def test_a_column_without_deviations_is_fitted_as_zero():
+    """The year of dates that are all of one year."""
+    X = np.insert(rows(), 2, 7.0, axis=1)
+    _, residuals = Context.fit(X, Scaling.fit(X, "auto"), np.array([3]), np.array([0]), seed=0)
+    np.testing.assert_array_equal(residuals[:, 2], 0)
+    assert np.isfinite(residuals).all()
+    assert np.abs(np.median(residuals[:, :2], axis=0)).max() < 0.2
+
+
 def test_small_levels_are_drawn_toward_the_rest_and_large_ones_are_not():
     """Of a level with 3 rows, little is believed; of one with 600, nearly all."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(9), [600, 600, 600, 3, 3, 3, 300, 300, 300])
     X = np.column_stack([rng.normal(size=len(group)) + 0.2 * (group == 1) + 3.0 * (group == 3), group]).astype(float)
     context, _ = Context.fit(X, Scaling.fit(X, "none"), np.array([1]), np.array([0]), seed=0)
-    if context.levels:  # the effect of a level is at most what its rows differ by
-        assert np.abs(context.levels[0].effects).max() < 3.0
+    if context.center_effects:  # the effect of a level is at most what its rows differ by
+        assert np.abs(context.center_effects[0].effects).max() < 3.0
     middle = context.absolute(np.array([[0.0, 3 * 0.125]]))[0, 0]
     assert middle < 2.5
 

@@ -39,7 +39,7 @@ def test_large_kinds_have_the_same_share_below_a_value_whatever_their_scores_wer
 def test_a_kind_of_few_rows_is_measured_by_the_rows_of_all():
     group, units = shifted([1500, 1500, 1500, 3], np.array([0.0, 0.4, 0.2, 0.0]))
     kinds, _ = ContextCalibration.fit(rows_of(group), units, GIVEN, THINGS, seed=0)
-    assert kinds.own[0][3] < 0.5 < kinds.own[0][0]
+    assert kinds.own_weights[0][3] < 0.5 < kinds.own_weights[0][0]
     assert kinds.count_categories() == {"own": 3, "shared": 1}
 
 

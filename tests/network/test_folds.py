@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from centrality.network.folds import LEFT_OUT, Folds, Units, equal_rows, split, split_few, split_off_holdout
+from centrality.network.folds import LEFT_OUT, Folds, Records, equal_rows, split, split_few, split_off_holdout
 from centrality.network.scaling import MANY
 
 
 def parted(n: int, members: int, *, alike: bool = False) -> Folds:
-    found = split(n, members, np.random.default_rng(0), alike=alike)
+    found = split(n, members, np.random.default_rng(0), members_differ=not alike)
     assert found is not None
     return found
 
@@ -76,12 +76,12 @@ def test_rows_unseen_by_nobody_are_not_judged():
 @pytest.mark.parametrize(("n", "members"), [(3, 1), (3, 6), (5, 6)])
 def test_rows_too_few_to_leave_any_out_are_all_learned_from(n, members):
     """Three rows must be left to learn from; of five, a half of four folds may be three."""
-    assert split(n, members, np.random.default_rng(0), alike=False) is None
+    assert split(n, members, np.random.default_rng(0), members_differ=True) is None
 
 
 def test_eight_rows_are_enough_to_be_halved():
     """Four folds of two: every network learns from four rows and judges four."""
-    found = split(8, 6, np.random.default_rng(0), alike=False)
+    found = split(8, 6, np.random.default_rng(0), members_differ=True)
     assert found is not None
     assert (found.unseen(np.arange(8)).sum(1) == 4).all()
 
@@ -104,7 +104,7 @@ def test_of_very_many_rows_each_is_left_out_by_chance_and_takes_a_byte():
 
 def test_rows_dealt_one_by_one_belong_to_each_fold_by_its_share():
     n, rng = 100_000, np.random.default_rng(0)
-    few, alone = (split_few(n, members, rng, alike=False) for members in (4, 1))
+    few, alone = (split_few(n, members, rng, members_differ=True) for members in (4, 1))
     for fold in range(4):
         assert np.mean(few.fold_of_row == fold) == pytest.approx(1 / 4, abs=5 * (3 / 16 / n) ** 0.5)
     assert few.left_out == ((0, 1), (2, 3), (0, 2), (1, 3))
@@ -125,7 +125,7 @@ def test_rows_are_equal_if_all_of_their_values_are_and_not_if_only_their_sums_ar
 @pytest.mark.parametrize("times", [2, 5])
 def test_copies_of_a_record_share_a_fold_and_folds_hold_as_many_records(members, times):
     rows = np.tile(RECORDS, (times, 1))
-    found = split(len(rows), members, np.random.default_rng(0), alike=False, units=Units.of(rows))
+    found = split(len(rows), members, np.random.default_rng(0), members_differ=True, records=Records.of(rows))
     assert found is not None
     by_copy = found.fold_of_row.reshape(times, -1)
     assert (by_copy == by_copy[0]).all()
@@ -134,8 +134,8 @@ def test_copies_of_a_record_share_a_fold_and_folds_hold_as_many_records(members,
 
 @pytest.mark.parametrize("members", [1, 6])
 def test_without_copies_folds_and_holdout_are_drawn_as_if_nobody_had_looked_for_them(members):
-    looked = split(200, members, np.random.default_rng(0), alike=False, units=Units.of(RECORDS))
-    plain = split(200, members, np.random.default_rng(0), alike=False)
+    looked = split(200, members, np.random.default_rng(0), members_differ=True, records=Records.of(RECORDS))
+    plain = split(200, members, np.random.default_rng(0), members_differ=True)
     assert looked is not None
     assert plain is not None
     np.testing.assert_array_equal(looked.fold_of_row, plain.fold_of_row)
@@ -157,28 +157,28 @@ def test_copies_of_a_record_are_on_one_side_of_the_holdout_and_calibrate_once():
 def test_rows_of_coarse_columns_are_equal_by_chance_and_each_is_its_own_unit():
     """Of 600 rows of 5 coins, each of the 32 rows comes about 19 times, as independent columns expect."""
     coins = np.random.default_rng(0).integers(0, 2, (600, 5)).astype(float)
-    units = Units.of(coins)
-    assert units.first.all()
-    assert units.common.all()
-    np.testing.assert_array_equal(units.of_row, np.arange(600))
+    records = Records.of(coins)
+    assert records.first.all()
+    assert records.common.all()
+    np.testing.assert_array_equal(records.of_row, np.arange(600))
 
 
 def test_a_record_beside_coarse_rows_is_told_from_them_by_a_column_that_is_not_coarse():
     rows = np.column_stack([np.repeat(RECORDS[:, :2], 3, axis=0), np.repeat([0.0, 1.0], 300)])
-    units = Units.of(rows)
-    assert units.count == 200
-    assert not units.common.any()
+    records = Records.of(rows)
+    assert records.count == 200
+    assert not records.common.any()
 
 
 def test_a_row_that_makes_up_more_than_a_twentieth_of_all_is_no_copy_by_accident():
     rows = np.concatenate(
         [RECORDS, np.repeat(RECORDS[:1], 10, axis=0)]
     )  # 11 of 210 rows are equal, a twentieth is 10.5
-    units = Units.of(rows)
-    assert units.first.all()
-    assert np.flatnonzero(units.common).tolist() == [0, *range(200, 210)]
-    assert Units.of(rows[:-1]).count == 200  # 10 of 209
+    records = Records.of(rows)
+    assert records.first.all()
+    assert np.flatnonzero(records.common).tolist() == [0, *range(200, 210)]
+    assert Records.of(rows[:-1]).count == 200  # 10 of 209
 
 
 def test_of_very_many_rows_each_is_its_own_unit():
-    assert Units.of(np.zeros((MANY + 1, 1))).count == MANY + 1
+    assert Records.of(np.zeros((MANY + 1, 1))).count == MANY + 1

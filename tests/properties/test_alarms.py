@@ -83,7 +83,7 @@ def test_scores_that_are_no_numbers_though_losses_were(blob):
             fitted.scaling,
             None,
             rows=rows,
-            summary=lambda: TrainingColumns.of(blob),
+            columns=lambda: TrainingColumns.of(blob),
             config=config_of(blob),
             rng=np.random.default_rng(0),
             untrained_local_loss=0.5,

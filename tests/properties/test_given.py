@@ -182,7 +182,7 @@ def test_scores_are_moved_within_kinds_and_keep_their_order_there(many_kinds):
     model, _ = many_kinds
     x = np.linspace(-6, 6, 200)
     one_kind = np.column_stack([3 * 4 + x, 0 * x, 0 * x, 4 + 0 * x])
-    among_all = replace(model.fitted_, kinds=None).units(model.fitted_.relative(one_kind))
+    among_all = replace(model.fitted_, context_calibration=None).units(model.fitted_.relative(one_kind))
     within = model.fitted_.units(model.fitted_.relative(one_kind))
     assert np.abs(within - among_all).max() > 0.05
     for head in (0, 1):
@@ -216,9 +216,9 @@ def test_the_report_says_which_kinds_are_measured_by_their_own_rows(many_kinds):
 def test_a_torch_module_scores_as_the_model_does(many_kinds):
     torch = pytest.importorskip("torch")
     model, rows = many_kinds
-    assert model.fitted_.context.levels
-    assert model.fitted_.context.widths
-    assert model.fitted_.kinds.levels
+    assert model.fitted_.context.center_effects
+    assert model.fitted_.context.spread_effects
+    assert model.fitted_.context_calibration.category_effects
     q = torch.from_numpy(rows).requires_grad_()
     with pytest.warns(DataNote):
         expected = model.heads(rows)

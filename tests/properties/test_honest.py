@@ -93,6 +93,6 @@ def test_clean_rows_set_their_threshold_on_a_tenth_that_neither_network_nor_prio
 def test_the_papers_schedule_learns_from_all_rows_and_says_that_it_has_none_left_for_p_values():
     model = quick(epochs=1).fit(WIDE)
     assert model.fitted_.inliers is None
-    assert not model.fitted_.independent_halves
+    assert not model.fitted_.members_differ
     with pytest.raises(ValueError, match="p-values need calibration rows"):
         model.p_values(WIDE)

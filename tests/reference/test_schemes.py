@@ -64,5 +64,5 @@ def test_the_package_draws_the_same_pairs_and_anchors_in_the_same_order(n, schem
         np.testing.assert_array_equal(first, i[batch])
         np.testing.assert_array_equal(second, j[batch])
         np.testing.assert_array_equal(
-            partition.draw_anchors(m, len(first)), algorithm.anchors_of_pairs(scheme, s0, len(first), m, theirs)
+            partition.draw_anchors(m, (len(first),)), algorithm.anchors_of_pairs(scheme, s0, len(first), m, theirs)
         )

@@ -33,7 +33,7 @@ def model(frame):
 @pytest.mark.slow
 def test_the_oddest_row_comes_first_and_its_reason_names_the_cell(frame, model):
     ranked = centrality.rank(frame, model=model)
-    assert list(ranked.columns) == ["row", "centrality", "p_value", "reasons", *frame.columns]
+    assert list(ranked.columns) == ["row", "centrality", "p_value", "severity", "reasons", *frame.columns]
     assert len(ranked) == 300
     assert ranked.index[0] == "flat 299"
     assert ranked["reasons"].iloc[0].startswith("price")
@@ -89,5 +89,5 @@ def test_another_column_of_a_new_ones_name_is_replaced_and_a_note_says_so(frame,
         DataNote, match=r"New columns replace those of the data called 'row': rename these to keep both\."
     ):
         ranked = centrality.rank(frame.assign(row="own"), model=model, top=3)
-    assert list(ranked.columns) == ["row", "centrality", "p_value", "reasons", *frame.columns]
+    assert list(ranked.columns) == ["row", "centrality", "p_value", "severity", "reasons", *frame.columns]
     assert (ranked["row"] != "own").all()

@@ -170,3 +170,44 @@ def test_a_table_looks_like_a_series_if_its_rows_follow_each_other_evenly() -> N
     shuffled = even.take(np.random.default_rng(0).permutation(200))
     assert find_series(shuffled) is None
     assert find_series(pa.table({"value": np.arange(200.0)})) is None
+
+
+def test_clocks_that_go_forward_leave_a_gap_and_zones_leave_none() -> None:
+    zoned = pd.date_range("2024-03-30", periods=96, freq="30min", tz="Europe/Berlin")  # an hour is missing on the 31st
+    values = np.arange(96.0)
+    instants = read(pd.DataFrame({"time": zoned, "value": values}))
+    assert instants.tracks[0].values[:, 0].tolist() == values.tolist()
+    assert not instants.notes
+    clocks = read(pd.DataFrame({"time": zoned.tz_localize(None), "value": values}))
+    assert len(clocks.tracks[0].values) == 98
+    assert any("bridge moments without a row (2)" in note for note in clocks.notes)
+
+
+def test_even_rows_are_the_series_itself_without_a_copy() -> None:
+    values = np.arange(1000.0)
+    recording = read(pa.table({"time": minutes(1000), "value": values}))
+    assert np.shares_memory(recording.tracks[0].values, values)
+    assert recording.rows_are_moments
+    assert recording.tracks[0].times.tolist() == [1709251200.0 + MINUTE * place for place in range(1000)]
+
+
+def test_rows_of_an_event_are_found_whatever_their_order() -> None:
+    order = np.random.default_rng(0).permutation(60)
+    machine = np.repeat(["x", "y"], 30)
+    table = pa.table({"time": minutes(30).append(minutes(30))[order], "machine": machine[order], "v": np.arange(60.0)})
+    recording = read(table, by="machine")
+    number = [track.name for track in recording.tracks].index("y")
+    assert sorted(order[recording.rows_of(number, 10, 12)].tolist()) == [40, 41, 42]
+
+
+def test_series_of_unlike_steps_are_told() -> None:
+    times = [*minutes(120), *pd.date_range("2024-03-01", periods=120, freq="h")]
+    recording = read(
+        pa.table({"time": times, "machine": ["x"] * 120 + ["y"] * 120, "v": np.arange(240.0)}), by="machine"
+    )
+    assert any("unlike steps, from 60 to 3600" in note for note in recording.notes)
+
+
+def test_numbers_in_texts_of_pandas_are_read() -> None:
+    frame = pd.DataFrame({"time": minutes(200), "value": pd.Series([f"{v:.1f} kW" for v in range(200)], dtype="str")})
+    assert read(frame).tracks[0].values[:3, 0].tolist() == [0.0, 1.0, 2.0]

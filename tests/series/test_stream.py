@@ -89,3 +89,30 @@ def test_what_is_no_moment_is_refused(model, tmp_path):
     (tmp_path / "state.json").write_text("{}")
     with pytest.raises(InputError, match="is no state of a stream"):
         stream.restore(tmp_path / "state.json")
+
+
+def test_a_wrong_moment_is_not_remembered(model):
+    stream = Stream(model)
+    with pytest.raises(InputError, match="2 values were wanted"):
+        stream.push("ab", "new")
+    with pytest.raises(InputError, match="2 values were wanted"):
+        stream.push(5.0, "new")
+    assert not stream._series
+
+
+def test_of_too_many_series_the_longest_silent_is_forgotten(model):
+    stream = Stream(model, most_series=2)
+    for name in ("a", "b", "a", "c"):
+        stream.push([0.0, 0.0], name)
+    assert list(stream._series) == ["a", "c"]
+
+
+def test_a_stream_goes_on_with_a_newer_model_of_the_same_channels(model):
+    old, new = Stream(model), Stream(Timeline(random_state=1).fit(season(1600, first=1600)))
+    for row in season(300):
+        old.push(row.tolist())
+    new.continue_from(old)
+    assert new.push([0.0, 1.0]) is not None
+    other = Stream(Timeline(random_state=0).fit(season(1600)[:, :1]))
+    other.continue_from(old)
+    assert other.push([0.0]) is None

@@ -276,3 +276,31 @@ def test_labelled_stretches_of_nab_are_among_the_oddest(data, name, most, missed
         start, end = (pd.Timestamp(time).timestamp() for time in label)
         found.append(any(event.start <= end and event.end >= start for event in events))
     assert found == [place not in missed for place in range(len(labelled))]
+
+
+def test_many_series_side_by_side_are_judged_as_one_by_one(stuck):
+    rows = [season(1500, seed) for seed in range(3)]
+    table = pa.table({"machine": np.repeat(["a", "b", "c"], 1500), "x0": np.concatenate(rows)})
+    together = Timeline(by="machine", random_state=0).fit(table)
+    alone = together.centrality(table.slice(1500, 1500))
+    np.testing.assert_allclose(together.centrality()[1500:3000], alone, atol=1e-6)
+
+
+def test_an_update_speaks_of_the_new_rows_and_keeps_what_was_usual(stuck, tmp_path):
+    stuck.save(tmp_path / "m.safetensors")
+    model = load(tmp_path / "m.safetensors")
+    later = season(2000, seed=7)
+    model.update(later)
+    assert len(model.centrality()) == 2000
+    assert not len(model.events())
+    assert hits(model.events(np.where((np.arange(4000) > 2400) & (np.arange(4000) < 2460), 2.0, season())), 2400, 2460)
+    model.save(tmp_path / "m2.safetensors")
+    again = load(tmp_path / "m2.safetensors")
+    np.testing.assert_array_equal(again.centrality(later), model.centrality(later))
+
+
+def test_the_figure_draws_what_is_typical_beside_an_event(stuck):
+    event, figure = stuck.events()[0], stuck.plot()
+    assert event.typical is not None
+    broken = [line for line in figure.axes[0].lines if line.get_label() == "typical"]
+    assert len(broken) == len(stuck.events())

@@ -136,7 +136,7 @@ def test_counts_are_those_of_the_requests(server):
         ('{"rows": [[1, 2, NaN]]}', JSON, "", 422, "not JSON"),
         ('{"rows": [[1, 2, 3]], "t": 2}', JSON, "", 422, "t must lie between 0 (global) and 1 (local)"),
         ('{"rows": [[1, 2, 3]], "t": []}', JSON, "", 422, "t must lie between"),
-        ('{"rows": [[1, 2, 3]], "p": 1}', JSON, "", 422, "Unknown: 'p'. A request has rows, t, p_values, explain"),
+        ('{"rows": [[1, 2, 3]], "p": 1}', JSON, "", 422, "Unknown: 'p'. A request has rows, t, p_values, severity"),
         ('{"rows": [[1, 2, 3]]}', JSON, "?t=a", 422, "t must lie between"),
         ('{"rows": [[1, 2, 3]]}', JSON, "?t=0&t=1", 422, "t comes twice in the query"),
         ('{"rows": [[1, 2, 3]], "t": [0, -0.0]}', JSON, "", 422, "Every t must differ from the others"),

@@ -80,7 +80,7 @@ export class App {
     this.scores = new Scores(data);
     this.begun = host.linked && location.hash.includes("panel=review");
     this.count = data.n;
-    this.first = { ...beginning(data.t), colour: data.colour, panel: data.findings ? "findings" : "review", table: data.kind === "picture" && host.linked ? "gallery" : "" };
+    this.first = { ...beginning(data.t), colour: data.colour, panel: data.findings ? "findings" : "review", table: data.kind === "picture" && host.linked ? "gallery" : "", ...(data.sides && { a: data.sides[0], b: data.sides[1] }) };
     if (data.findings && data.findings !== "ask") this.checked = placed(data.findings, data);
     this.state = host.linked ? readBack(location.hash.slice(1), this.first, data.n) : { ...this.first, ...host.wanted?.(data) };
     this.marks = new Marks(data, host, () => this.#note("marks"));

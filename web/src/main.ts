@@ -23,6 +23,7 @@ import { Panels } from "./ui/panels";
 import { Queue } from "./ui/queue";
 import { Ranking } from "./ui/ranking";
 import { Selection } from "./ui/selection";
+import { Timeline } from "./ui/timeline";
 import { Answers } from "./ui/why";
 
 /** Show the page; what comes back takes it down. */
@@ -99,9 +100,12 @@ function build(app: App, live: HTMLElement): void {
   app.resting.push(() => map.rest());
   app.bars.push(histogram);
   app.panels.push(banner, controls, legend, panels, ...chosen, drawer);
+  const timeline = app.data.timeline && new Timeline(app, app.data.timeline);
+  if (timeline) app.panels.push(timeline);
+  dial.element.hidden = Boolean(timeline); // moments have one score at every t
   app.root.replaceChildren(banner.element, controls.element,
     h("main", h("aside.panels", { label: "Panels" }, panels.element),
-      h("div.left", map.tools, map.element, dial.element, legend.element, drawer.element),
+      h("div.left", map.tools, map.element, timeline?.element, dial.element, legend.element, drawer.element),
       h("aside.inspector", { label: "What is chosen" }, detail.dock, ...chosen.map((part) => part.element))), live);
 }
 

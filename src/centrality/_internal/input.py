@@ -274,15 +274,27 @@ def in_memory(X: Any) -> Any:
         )
     if kind == "xarray" and hasattr(X, "data_vars"):
         raise InputTypeError("Rows and columns were wanted, got an xarray Dataset: give its to_dataframe() instead.")
+    X = read_once(X)
     require_distinct_names(X)
     frame = nw.from_native(X, pass_through=True)
     return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else without_mask(X)
 
 
+def read_once(X: Any) -> Any:
+    """Return rows that can be read once only, those of an Arrow stream, as a table, and anything else as it came."""
+    if not hasattr(X, "__arrow_c_stream__") or hasattr(X, "__len__"):  # frames and columns have a length
+        return X
+    import pyarrow as pa
+
+    return pa.table(X)
+
+
 def require_distinct_names(X: Any) -> None:
     """Raise if two columns of a pandas or Arrow table have one name, or names that a file could not tell apart."""
-    names = getattr(X, "column_names", None) or getattr(X, "columns", None)
-    if type(X).__module__.partition(".")[0] not in ("pandas", "pyarrow") or names is None or hasattr(names, "levels"):
+    if type(X).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
+        return
+    names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)
+    if names is None or hasattr(names, "levels"):
         return
     first: dict[str, object] = {}
     for name in names:

@@ -31,7 +31,7 @@ from centrality._internal import arrays
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError, fraction, positive, warn_caller
 from centrality._internal.text import rounded_up
-from centrality.analysis.severity import Tail
+from centrality.analysis.severity import Tail, severity
 from centrality.network.calibration import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
@@ -80,6 +80,14 @@ class CalibrationRows(FrozenArrays):
         if t not in self._tails:
             self._tails[t] = Tail.of(self.scores(mixing, t))
         return self._tails[t]
+
+    def p_values(self, mixing: Mixing, t: float, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
+        """Return the p-value at t of rows with these scores; `rng` breaks ties at random."""
+        return p_values(self.scores(mixing, t), scores, rng)
+
+    def severity(self, mixing: Mixing, t: float, scores: Scores) -> Scores:
+        """Return one in how many ordinary rows is as odd at t as each row with these scores."""
+        return severity(self.scores(mixing, t), scores, self.tail(mixing, t))
 
     @cached_property
     def _tails(self) -> dict[float, Tail | None]:

@@ -378,10 +378,19 @@ def threshold_in_words(threshold: float, new: Matrix, calibration: Matrix) -> st
     'it no longer holds: 33.3% of the new rows are called outliers, 10.0% of the calibration rows (p < 0.001).'
     """
     new = new[~np.isnan(new)]
-    called = int((new < threshold).sum())
-    expected = int((calibration < threshold).sum())
-    m = len(new)
-    n = len(calibration)
+    return calls_in_words(
+        (int((new < threshold).sum()), len(new)), (int((calibration < threshold).sum()), len(calibration))
+    )
+
+
+def calls_in_words(of_new: tuple[int, int], of_calibration: tuple[int, int]) -> str:
+    """Say whether about as many of the new rows are called outliers as of the calibration rows: so many of so many.
+
+    >>> calls_in_words((96, 1000), (100, 1000))
+    'it still holds: 9.6% of the new rows are called outliers, 10.0% of the calibration rows.'
+    """
+    called, m = of_new
+    expected, n = of_calibration
     if not m or not n:
         return ""
     more = more_beyond(called, m, expected, n)

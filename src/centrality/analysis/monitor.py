@@ -13,10 +13,11 @@ for the columns.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,8 +188,21 @@ class Monitor:
         since, changes = self._alarm
         return Watch(True, self._rows, self._row, since, changes, float(evidence.max()), wanted)  # noqa: FBT003
 
+    @property
+    def e_value(self) -> float:
+        """Return the evidence of all statistics together: 1 on average while nothing changes, whenever one stops."""
+        return float((self._evidence() * self._shares).sum())
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to a small file, from which `model.monitor(state=path)` goes on."""
+        model_file.write(Path(path), *self.state())
+
+    def load(self, path: str | PathLike[str]) -> None:
+        """Take the state that `save` wrote; raise if it is that of a monitor of another model or promise."""
+        self.restore(*model_file.read(Path(path)), path)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return all that is known, as plain values and arrays."""
         header = {
             "model": "Monitor",
             "names": self._names,
@@ -206,11 +220,10 @@ class Monitor:
             "lately": self._lately,
             "begun": self._begun.astype(np.int64),
         }
-        model_file.write(Path(path), header, arrays)
+        return header, arrays
 
-    def load(self, path: str | PathLike[str]) -> None:
-        """Take the state that `save` wrote; raise if it is that of a monitor of another model or promise."""
-        header, arrays = model_file.read(Path(path))
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], path: str | PathLike[str]) -> None:
+        """Take what `state` returned; raise if it is that of a monitor of another model or promise."""
         if header.get("model") != "Monitor" or header["names"] != self._names:
             raise InputError(f"{path} is no state of a monitor of this model: it watches other columns.")
         if (header["alpha"], header["every"]) != (self._alpha, self._every):

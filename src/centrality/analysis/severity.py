@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 CAP = 10  # times as many rows as there are calibration rows: farther out, tails that fit equally well disagree
-LARGEST_SHARE, MOST, FEWEST = 0.03, 500, 15  # share of the rows, and how many rows, a tail may be fitted to
+TAIL_SHARE, MOST, FEWEST = 0.03, 500, 15  # share of the rows, and how many rows, a tail is fitted to
+LARGEST_SHARE = 0.1  # where there are so few rows that the share above has fewer than 15
 STEP = 0.7  # each threshold tried leaves so many of the rows of the one before
 REJECTED = (
     0.8  # Anderson and Darling's statistic that a true Pareto tail exceeds once in ten (20 to 500 rows, simulated)
@@ -43,7 +44,7 @@ class Tail:
     @classmethod
     def of(cls, scores: Scores) -> "Tail | None":
         """Fit a tail to the lowest of these rising scores; None where there are too few of them, or all are equal."""
-        size = min(int(LARGEST_SHARE * len(scores)), MOST)
+        size = min(max(int(TAIL_SHARE * len(scores)), FEWEST), int(LARGEST_SHARE * len(scores)), MOST)
         tail = None
         while size >= FEWEST:
             start = float(scores[size])

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from centrality import __version__
 from centrality._internal.checks import InputError, MissingExtraError
+from centrality.apps.commands._arguments import access_to_databases
 from centrality.apps.commands._parser import parser
 from centrality.apps.commands._terminal import (
     coloured,
@@ -97,12 +98,13 @@ def as_json(value: Any) -> Any:
 
 def _result_of(arguments: argparse.Namespace) -> Any:
     """Return the command's result, its text files read in the encoding that the user names, if one is named."""
-    if getattr(arguments, "encoding", None) is None:
-        return arguments.run(arguments)
-    from centrality.tables import named_encoding
+    with access_to_databases(arguments):
+        if getattr(arguments, "encoding", None) is None:
+            return arguments.run(arguments)
+        from centrality.tables import named_encoding
 
-    with named_encoding(arguments.encoding):
-        return arguments.run(arguments)
+        with named_encoding(arguments.encoding):
+            return arguments.run(arguments)
 
 
 def _folder_is_gone() -> bool:

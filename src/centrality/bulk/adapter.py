@@ -47,6 +47,8 @@ class Adapter:
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
         self.unreadable, self._most = CellIssues(), reading.unreadable  # what it has come upon; what it may
         self.left_out = 0  # rows that could not be scored
+        self.with_score = 0  # rows, and those of them that the model's threshold calls outliers
+        self.called = 0
         self.explains = not reading.one_series and self.reader.features() is not None
         tables.require(names, self.columns)
         if self.of_numbers and len(self.columns) != self.fitted.width:

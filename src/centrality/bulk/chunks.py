@@ -48,19 +48,24 @@ class Chunk:
 class Scored(NamedTuple):
     """How many rows were written, which of their cells could not be read, and how many rows have no score.
 
-    `faults` says what was wrong with the first text that could not be read.
+    `faults` says what was wrong with the first text that could not be read. Of the rows with a score, `called` ones are
+    outliers by the model's threshold.
     """
 
     rows: int
     unreadable: CellIssues = CellIssues()
     left_out: int = 0
     faults: tuple[str, ...] = ()
+    with_score: int = 0
+    called: int = 0
 
     @classmethod
     def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
         """Return the sum of several scorings."""
-        rows, unreadable, left_out, faults = zip(*parts, strict=True)
-        return cls(sum(rows), sum(unreadable, CellIssues()), sum(left_out), sum(faults, ()))
+        rows, unreadable, left_out, faults, with_score, called = zip(*parts, strict=True)
+        return cls(
+            sum(rows), sum(unreadable, CellIssues()), sum(left_out), sum(faults, ()), sum(with_score), sum(called)
+        )
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:

@@ -19,7 +19,8 @@ from centrality.tables.columns import CellIssues
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a row's profile
 MOST_GROUPS = 200
 
-# As plain values: the row's number, its scores, its profile, what it holds, and what lowers its centrality.
+# As plain values: the row's number, its scores, its profile, what it holds, how rare that is, and what lowers its
+# centrality.
 RankedRow: TypeAlias = dict[str, Any]
 
 
@@ -139,6 +140,11 @@ def _as_plain(ranked: _ScoredRows, adapter: Adapter, t: float) -> list[RankedRow
             strict=True,
         )
     ]
+    if (calibration := adapter.fitted.inliers) is not None:
+        p_values = calibration.p_values(mixing, t, ranked.scores).tolist()
+        severities = calibration.severity(mixing, t, ranked.scores).tolist()
+        for row, p_value, severity in zip(rows, p_values, severities, strict=True):
+            row |= {"p_value": p_value, "severity": severity}
     if adapter.explains and rows:
         reasons = adapter.reasons(ranked.table, adapter.vectors(ranked.table), ranked.heads, [t])[0]
         for row, why in zip(rows, reasons.as_plain(), strict=True):

@@ -41,6 +41,8 @@ def sample(
         names = source.schema.names if columns is None else list(columns)
         tables.require(source.schema.names, names)
         schema = pa.schema([source.schema.field(name) for name in names])
+        if (drawn := source.draw(size, rng, names)) is not None:
+            return pa.Table.from_batches(sample_by_lot(drawn, size, rng), schema)
         if not source.files:
             return pa.Table.from_batches(sample_by_lot(source.batches(names), size, rng), schema)
         all_chunks = chunks.of_files(source.files)

@@ -18,7 +18,6 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
 from centrality._internal.text import column_name
-from centrality.analysis.conformal import p_values
 from centrality.analysis.drift import DriftMonitor
 from centrality.bulk import chunks
 from centrality.bulk.adapter import Adapter, read_ahead
@@ -50,6 +49,7 @@ class ScoringJob:
     explain: bool = False
     resume: bool = False  # chunks that are done already are left as they are
     on_error: str = "stop"  # or leave a row out that cannot be scored ("skip"), or its scores empty ("null")
+    severity: bool = False
 
     def __post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
@@ -57,8 +57,14 @@ class ScoringJob:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the columns added for each t: first centrality, then p_value, then reasons."""
-        kinds = ["centrality", *(["p_value"] * self.p_values), *(["reasons"] * self.explain)]
+        """Return the names of the columns added for each t: first centrality, then p_value, severity, reasons."""
+        wanted = {
+            "centrality": True,
+            "p_value": self.p_values,
+            "severity": self.severity,
+            "reasons": self.explain,
+        }
+        kinds = [kind for kind, is_wanted in wanted.items() if is_wanted]
         names = [column_name(kind, t, self.model.t) for kind in kinds for t in self.ts]
         if len(set(names)) < len(names):
             raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(self.ts)])}.")
@@ -83,9 +89,13 @@ class ScoringJob:
         mixing = self.model.fitted_.mixing
         mixed = [mixing.mixed(pairs, t) for t in self.ts]
         scores = [mixing.squeeze(each) for each in mixed]
-        if self.p_values:
-            calibration_scores = (self.model.fitted_.inlier_scores(t) for t in self.ts)
-            scores += [p_values(inliers, scored) for inliers, scored in zip(calibration_scores, mixed, strict=True)]
+        if self.p_values or self.severity:
+            calibration = self.model.fitted_.calibration_rows()
+            at_each_t = list(zip(self.ts, mixed, strict=True))
+            if self.p_values:
+                scores += [calibration.p_values(mixing, t, scored) for t, scored in at_each_t]
+            if self.severity:
+                scores += [calibration.severity(mixing, t, scored) for t, scored in at_each_t]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
@@ -93,6 +103,10 @@ class ScoringJob:
         vectors = adapter.vectors(table)
         pairs = adapter.units(vectors, table.num_rows)
         columns = self.score_columns(pairs)
+        if self.model.fitted_.knows_offset_for(self.model.t):
+            scores = self.model.fitted_.mixing.mixed(pairs, self.model.t)
+            adapter.with_score += int((~np.isnan(scores)).sum())
+            adapter.called += int((scores < self.model.fitted_.offset_for(self.model.t)).sum())
         if self.watch is not None:
             rows = None if adapter.one_series else np.asarray(dense(vectors), dtype=np.float64)
             self.watch.add(self.model.fitted_.mixing.squeeze(pairs), rows)
@@ -234,7 +248,9 @@ def _score_source(job: ScoringJob, source: tables.Source, output: str | Path) ->
     if job.watch is not None:
         job.watch.end()
     faults = source.faulty if isinstance(source, TextSource) else []
-    return chunks.Scored(rows, adapter.unreadable, adapter.left_out, tuple(faults[:1]))
+    return chunks.Scored(
+        rows, adapter.unreadable, adapter.left_out, tuple(faults[:1]), adapter.with_score, adapter.called
+    )
 
 
 def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: BinaryIO) -> int:
@@ -273,7 +289,7 @@ def _score_batches(
             if sink is None:
                 note = (
                     {NOTE: job.note(source.files[0].file if len(source.files) == 1 else None)}
-                    if formats.FORMATS[kind].keeps_note
+                    if formats.keeps_note(kind)
                     else None
                 )
                 is_alike = isinstance(source, TextSource) and source.kind == kind

@@ -24,6 +24,7 @@ DIGITS, LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+GapWords = dict[str, Codes]  # words for nothing, such as N/A, and the rows that hold them
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ class Finding:
     >>> from centrality.findings import Finding
     >>> rows = np.array([3, 8])
     >>> print(Finding("placeholder", "gain is exactly 99999", "the next highest value is 41310", ("gain",), rows, 5e3))
-    2 rows: gain is exactly 99999 (the next highest value is 41310; as odd as one in 5,000 ordinary rows)
+    2 rows: gain is exactly 99999 (the next highest value is 41310; at most one in 5,000 ordinary rows is as odd)
     """
 
     kind: str  # the name of its file among the kinds
@@ -98,6 +98,13 @@ class Findings:
 
     `cells` is a frame like the data that says how doubtful each cell is: one in how many ordinary rows has a cell as
     odd, given the rest of its row; 0 where nothing is wrong.
+
+    >>> from centrality import check, datasets
+    >>> findings = check(datasets.houses())
+    >>> findings[0].columns, findings[0].rows.tolist()
+    (('area',), [1195, 1199])
+    >>> len(findings.to_frame())
+    5
     """
 
     verdict: str  # one sentence

@@ -14,7 +14,9 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
+from centrality.analysis.odd_share import OddShare
 from centrality.chain import Chain
+from centrality.findings.columns import GapWords, is_gap_word
 from centrality.findings.finding import Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
@@ -31,6 +33,7 @@ from centrality.tables.files import folder_of
 COVERED = 0.8  # the share of a finding's rows in others, of the same columns, from which on it follows from them
 DOUBTFUL = 2.0  # what every other cell has is no doubt
 OF_CELLS = frozenset({"placeholder", "scale", "format", "unreadable", "slipped", "markup", "spelling", "label"})
+WITH_GAP_WORDS = (".csv", ".tsv", ".xlsx")  # kinds of files whose reader takes N/A for a gap
 VECTORS = 32  # columns of an array from which on they are a vector, not columns with a meaning of their own
 
 Path_ = str | os.PathLike[str]
@@ -78,8 +81,9 @@ def check(
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
         changes: Sequence[Change] = ()
         old = None
+        odd_share = None if model is None else _odd_share(model, learned)
         if against is not None:
-            old, changes = _changes(against, learned, model, random_state)
+            old, changes, odd_share = _changes(against, learned, model, random_state)
         own = model is None
         if model is not None:
             reader_of(model).configure(folder=folder_of(rows))
@@ -97,11 +101,14 @@ def check(
             changes=changes,
             time=time,
             by=by,
+            gap_words=_gap_words(rows, data) if isinstance(rows, str | os.PathLike) else {},
         )
         items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
-    return Findings(
-        verdict_of(items_found, data.num_rows), items_found, _cells(sheet, items_found, frame), data, sheet.causes
-    )
+    verdict = verdict_of(items_found, data.num_rows)
+    if odd_share is not None and odd_share.at_least:
+        others = "the earlier rows" if against is not None else "those of the model"
+        verdict += f" Compared with {others}, {str(odd_share).replace('At least', 'at least')}"
+    return Findings(verdict, items_found, _cells(sheet, items_found, frame), data, sheet.causes)
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -129,6 +136,24 @@ def _laid_out(rows: ModelRows | Path_) -> tuple[Any, Any, bool]:
     return frame, table, is_frame(rows) or table.num_columns < VECTORS
 
 
+def _gap_words(path: Path_, data: pa.Table) -> dict[str, GapWords]:
+    """Return the words for nothing, such as N/A, that a file's reader has taken for gaps: by column, and their rows."""
+    names = [name for name in data.column_names if data[name].null_count]
+    words: dict[str, GapWords] = {}
+    with tables.gap_words_kept(), tables.open_rows(path) as source:
+        if not names or source.kind not in WITH_GAP_WORDS:
+            return words
+        texts = pa.Table.from_batches(source.batches(names, dict.fromkeys(names, pa.string())))
+    for name in names:
+        column = texts[name].combine_chunks().dictionary_encode()
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        gaps = data[name].is_null().to_numpy()
+        for code, word in enumerate(column.dictionary.to_pylist()):
+            if is_gap_word(word) and len(rows := np.flatnonzero((codes == code) & gaps)):
+                words.setdefault(name, {})[word] = rows
+    return words
+
+
 def _is_numbered(names: Sequence[str]) -> bool:
     return list(names) == [f"x{j}" for j in range(len(names))]
 
@@ -144,8 +169,8 @@ def _fit(
 
 def _changes(
     against: ModelRows | Path_, new: Any, model: CentralityModel | None, random_state: int | None
-) -> tuple[pa.Table, Sequence[Change]]:
-    """Return earlier rows, and in what the new ones differ from them by a model of the earlier ones."""
+) -> tuple[pa.Table, Sequence[Change], OddShare | None]:
+    """Return earlier rows, and by a model of these in what the new ones differ, and how many are odd."""
     frame, items, _ = _laid_out(against)
     old = as_arrow(frame)
     if isinstance(items, pa.Table) and isinstance(new, pa.Table):
@@ -156,7 +181,12 @@ def _changes(
     earlier = _fit(items, None, random_state, folder_of(against)) if model is None else model
     if hasattr(earlier, "representation_") and hasattr(earlier.representation_, "unreadable"):
         earlier.representation_.unreadable = 1.0
-    return old, earlier.drift(new).changes()
+    return old, earlier.drift(new).changes(), _odd_share(earlier, new)
+
+
+def _odd_share(model: CentralityModel, rows: Any) -> OddShare | None:
+    """Return what share of the rows is odd by a model of other rows; None if it has none to compare with."""
+    return None if model.fitted_.inliers is None else model.odd_share(rows)
 
 
 def _independent(found: Iterable[Finding]) -> list[Finding]:

@@ -1,7 +1,7 @@
 """Lay rows out as every kind of finding looks at them: their columns, a model and its scores, doubtful cells."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from centrality.analysis.drift import Change
 from centrality.analysis.severity import CAP
 from centrality.findings.cells import Tie, by_rest, cell_doubts, ties_between
-from centrality.findings.columns import Codes, Column, Floats
+from centrality.findings.columns import Codes, Column, Floats, GapWords
 from centrality.findings.finding import EXAMPLES, Finding
 from centrality.findings.numbers import Prediction, predictions
 from centrality.findings.tails import far_out
@@ -40,6 +40,7 @@ class Sheet:
     changes: Sequence[Change] = ()  # what their drift says
     time: str | None = None  # the column by which rows are moments of series; None: they are not
     by: str | None = None  # the column that tells series apart
+    gap_words: Mapping[str, GapWords] = field(default_factory=dict)  # by column, where the data holds gaps for them
 
     @cached_property
     def columns(self) -> list[Column]:

@@ -1,8 +1,7 @@
-"""Compare rows with anchors: by metric, by function, by matrix.
+"""Compare which of two candidates is nearer to an anchor: by a named metric, or by what the user brings.
 
-A comparison returns margins: positive where the first row is nearer, negative where the second is, zero where
-they tie. Rows are named by their position among those that training holds. A new metric with a name is an entry in
-METRICS, and a kernel in the engine; what users bring instead is in `dissimilarities`.
+Users bring a function of rows, a matrix, or a function of row numbers. A new named metric is an entry in METRICS, and a
+kernel in the engine. Here candidates and anchors are positions of rows among those that training holds.
 """
 
 from abc import ABC, abstractmethod
@@ -18,29 +17,33 @@ from centrality._internal.input import Dissimilarity
 from centrality.fuse.data import Index, TrainingData
 from centrality.network.folds import check_square
 
-ANCHORS_AT_ONCE = 4096  # most anchors, when a scheme uses all of them
-TIE_TOLERANCE = 1e-6  # relative to the size of rows: closer than this is float32 rounding, not a preference
+ANCHORS_AT_ONCE = 4096  # at most, when a scheme uses all rows as anchors
+TIE_TOLERANCE = 1e-6  # of the size of rows: distances that differ by less are equal but for float32 rounding
 TIE_SAMPLE = 1000  # rows that tell how large rows are
+MATRIX_VALUES_CHECKED_AT_ONCE = 1 << 22
+ASYMMETRY = 1e-6  # by which two entries of a matrix may differ and count as equal: relative to them,
+ASYMMETRY_AT_ZERO = 1e-12  # and absolute
 
 Vectors = NDArray[np.float32]
 
 
 class Comparison(ABC):
-    """Compares candidates by which of two is nearer to each of some anchors."""
+    """Compares first candidates with second ones: which is nearer to each anchor?"""
 
     def __init__(self, data: TrainingData) -> None:
         self._data = data
 
     @abstractmethod
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.floating]:
-        """Return by how much each first candidate is nearer than its opponents to every anchor.
+        """Return by how much each first candidate is nearer to every anchor than its opponents; 0 is a tie.
 
-        Candidates (members, 2b) are first ones, then as many second ones. They share their anchors (members, m), or
-        each pair has its own (members, b, m), and then one opponent only.
+        Candidates (members, 2b) are b first ones, then b second ones. The opponents of first candidate i are the second
+        ones i, i + 1, ... All pairs share the anchors (members, m); or each pair has its own, (members, b, m), and then
+        each first candidate has one opponent only.
         """  # -> (members, opponents, b, m)
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return the only anchors to use when a batch shares its anchors; None: any row can be one."""
+        """Return the anchors that all batches must use; None: any row can be an anchor."""
         return None
 
     def reload(self) -> None:
@@ -53,22 +56,24 @@ def preference(
 ) -> NDArray[np.float32]:
     """Return π̂, the share of anchors that are nearer to the first candidate than to its opponent.
 
-    Ties do not vote; without a vote it is 1/2. Read literally, the paper counts a tie against the first candidate.
+    Anchors with a tie do not count; if all tie, it is 1/2. With `literal`, as the paper's formula is printed, a tie
+    counts against the first candidate.
     """  # (members, opponents, b)
-    lead = votes = None
+    wins_minus_losses = []
+    wins_plus_losses = []
     for start in range(0, anchors.shape[-1], ANCHORS_AT_ONCE):
-        vote = np.sign(comparison.margin(candidates, anchors[..., start : start + ANCHORS_AT_ONCE], opponents))
-        won = vote.sum(-1)  # wins - losses
-        cast = np.abs(vote).sum(-1)  # wins + losses
-        lead, votes = (won, cast) if lead is None or votes is None else (lead + won, votes + cast)
-    assert lead is not None and votes is not None  # noqa: PT018  there is an anchor
+        win = np.sign(comparison.margin(candidates, anchors[..., start : start + ANCHORS_AT_ONCE], opponents))
+        wins_minus_losses.append(win.sum(-1))
+        wins_plus_losses.append(np.abs(win).sum(-1))
+    lead = sum(wins_minus_losses[1:], start=wins_minus_losses[0])
+    votes = sum(wins_plus_losses[1:], start=wins_plus_losses[0])
     if literal:
         return np.asarray(0.5 * (lead + votes) / anchors.shape[-1], dtype=np.float32)
     return np.asarray(0.5 + 0.5 * lead / np.maximum(votes, 1), dtype=np.float32)
 
 
 def euclidean_rank_keys(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> (n, m)
-    """Return ½|x|² - x·a. It ranks x by distance to a: the ½|a|² left out is the same for all x."""
+    """Return ½|x|² - x·a. It ranks the x by distance to a: what is left out, ½|a|², is the same for all x."""
     return np.asarray(np.float32(0.5) * np.einsum("ij,ij->i", x, x)[:, None] - x @ anchors.T)
 
 
@@ -86,27 +91,21 @@ class Metric:
     distances: Callable[[Vectors, Vectors], Vectors]  # from rows to anchors, up to a term of the anchor alone
     size: Callable[[Vectors], NDArray[np.floating]]  # (n, p) -> (n,) of rows, in units of `distances`
     kernel: str  # what the engine calls these distances
-    directions_only: bool = False  # of rows as they were given; else scaled rows are compared, as the network sees them
-
-
-def _squares(rows: Vectors) -> NDArray[np.floating]:
-    return np.asarray(np.square(rows).sum(1))
-
-
-def _sizes(rows: Vectors) -> NDArray[np.floating]:
-    return np.asarray(np.abs(rows).sum(1))
+    directions_only: bool = (
+        False  # of rows in the user's units; else scaled rows are compared, as the network sees them
+    )
 
 
 METRICS = {
-    "euclidean": Metric(euclidean_rank_keys, _squares, "euclidean"),
-    "manhattan": Metric(manhattan_distances, _sizes, "manhattan"),
-    # Rows as given: centring would turn every angle.
-    "cosine": Metric(euclidean_rank_keys, _squares, "euclidean", directions_only=True),
+    "euclidean": Metric(euclidean_rank_keys, lambda rows: np.square(rows).sum(1), "euclidean"),
+    "manhattan": Metric(manhattan_distances, lambda rows: np.abs(rows).sum(1), "manhattan"),
+    # Of unscaled rows: centring would change every angle.
+    "cosine": Metric(euclidean_rank_keys, lambda rows: np.square(rows).sum(1), "euclidean", directions_only=True),
 }
 
 
 class NamedMetric(Comparison):
-    """Compares rows by a named metric; a learner may also compute it itself from `kernel`, `vectors` and `tie`."""
+    """Compares rows by a named metric. The engine computes it by itself, from `kernel`, `vectors` and `tie`."""
 
     def __init__(self, data: TrainingData, name: str) -> None:
         super().__init__(data)
@@ -114,7 +113,7 @@ class NamedMetric(Comparison):
         # A shift changes no distance, but squares of large numbers round badly.
         self._centred = not self._metric.directions_only and bool(np.abs(data.z.mean(0)).max() > 1)
         self.kernel = self._metric.kernel
-        self.vectors: Vectors = data.candidates  # (n + s, p) that are compared: rows, then synthetic ones
+        self.vectors: Vectors = data.candidates  # (n + s, p) what is compared: rows, then synthetic rows
         self.reload()
         self.tie = TIE_TOLERANCE * float(self._metric.size(self.vectors[:TIE_SAMPLE]).mean())
 
@@ -127,11 +126,11 @@ class NamedMetric(Comparison):
             self.vectors = np.ascontiguousarray(rows / lengths, dtype=np.float32)
         elif self._centred:
             self.vectors = data.candidates - data.z.mean(0)
-        if not data.learned_columns.all():  # rows are compared by their behaviours, relative to their context
+        if not data.learned_columns.all():  # given a context, rows are compared by their other columns alone
             self.vectors = self.vectors * data.learned_columns
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:
-        """Return by how much each first candidate is nearer than its opponents; differences within rounding are 0."""
+        """Return the margins of `Comparison`; those within rounding are 0."""
         members = zip(candidates, anchors, strict=True)
         margins = np.stack([self._margin(of_member, its_anchors, opponents) for of_member, its_anchors in members])
         margins[np.abs(margins) <= self.tie] = 0.0
@@ -139,16 +138,12 @@ class NamedMetric(Comparison):
 
     def _margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:  # -> (opponents, b, m)
         """Return the margins of one member, by anchors that all pairs share, (m,), or by each pair's own, (b, m)."""
-        if anchors.ndim == 2:  # pairs with anchors of their own have one opponent: of all margins, pick each pair's
+        if anchors.ndim == 2:  # each pair is compared by all anchors, of which its own are then picked
             distinct, place = np.unique(anchors, return_inverse=True)
             margins = self._margin(candidates, distinct, 1)[0]
             return np.take_along_axis(margins, place.reshape(anchors.shape), axis=1)[None]
         first, second = np.split(self._metric.distances(self.vectors[candidates], self.vectors[anchors]), 2)
         return np.stack([np.roll(second, -shift, 0) - first for shift in range(opponents)])
-
-
-MATRIX_VALUES_CHECKED_AT_ONCE = 1 << 22
-ASYMMETRY, ASYMMETRY_AT_ZERO = 1e-6, 1e-12  # of two entries that count as equal: relative, and absolute
 
 
 def check_metric(metric: object) -> str | Callable[..., ArrayLike]:
@@ -170,25 +165,29 @@ def compare(data: TrainingData, metric: str | Callable[..., ArrayLike], dissimil
 
 
 class HostComparison(Comparison):
-    """Compares rows by distances between row numbers of X, which a subclass finds on the host."""
+    """Compares rows by distances between rows of X, which a subclass computes without the engine."""
 
     @abstractmethod
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:  # (b,), (m,) or (b, m) -> (b, m)
-        """Return the distances from each row to the anchors that all share, or to its own."""
+        """Return the distances from each row to the anchors, which all rows share or each has for itself.
+
+        Rows and anchors are numbers of rows of X, not positions among those that training holds.
+        """
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.float64]:
-        """Return by how much each first candidate is nearer than its opponents."""
+        """Return the margins of `Comparison`."""
         margins = []
         numbers = self._data.row_numbers
         for of_member, its_anchors in zip(numbers[candidates], numbers[anchors], strict=True):
             first_rows, second_rows = np.split(of_member, 2)
-            first, second = self.distances(first_rows, its_anchors), self.distances(second_rows, its_anchors)
+            first = self.distances(first_rows, its_anchors)
+            second = self.distances(second_rows, its_anchors)
             margins.append([np.roll(second, -shift, 0) - first for shift in range(opponents)])
         return np.asarray(margins)
 
 
 class MetricFunction(HostComparison):
-    """Compares by the user's function of two batches of rows, unscaled: the function is in the user's units."""
+    """Compares by the user's function of two batches of rows, which are in the user's units."""
 
     def __init__(self, data: TrainingData, metric: Callable[..., ArrayLike]) -> None:
         super().__init__(data)
@@ -197,11 +196,12 @@ class MetricFunction(HostComparison):
         self.distances(few[:2], few)  # a function of the wrong kind fails before training
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
-        """Call the function and check its result; one call serves all anchors, even if each row has its own."""
+        """Call the function once for all anchors, and check its result."""
         if anchors.ndim == 2:
-            every, place = np.unique(anchors, return_inverse=True)
-            return np.take_along_axis(self.distances(rows, every), place.reshape(anchors.shape), axis=1)
-        a, b = self._data.unscaled(rows), self._data.unscaled(anchors)
+            distinct, place = np.unique(anchors, return_inverse=True)
+            return np.take_along_axis(self.distances(rows, distinct), place.reshape(anchors.shape), axis=1)
+        a = self._data.unscaled(rows)
+        b = self._data.unscaled(anchors)
         distances = np.asarray(self._metric(a, b), dtype=np.float64)
         if distances.shape != (len(a), len(b)):
             raise InputError(
@@ -218,8 +218,20 @@ class DissimilarityMatrix(HostComparison):
 
     def __init__(self, data: TrainingData, matrix: ArrayLike) -> None:
         super().__init__(data)
-        self._matrix = np.asarray(matrix)
-        _require_dissimilarity(self._matrix, data.total)
+        self._matrix = check_square(np.asarray(matrix), data.total)
+        step = max(1, MATRIX_VALUES_CHECKED_AT_ONCE // data.total)
+        for start in range(0, data.total, step):
+            block = self._matrix[start : start + step]
+            mirror = self._matrix[:, start : start + step].T
+            if not np.isfinite(block).all() or (block < 0).any():
+                raise InputError("dissimilarity must hold finite numbers that are not negative.")
+            asymmetry = np.abs(block - mirror)
+            if (asymmetry > ASYMMETRY * np.maximum(block, mirror) + ASYMMETRY_AT_ZERO).any():
+                i, j = np.unravel_index(asymmetry.argmax(), asymmetry.shape)
+                raise InputError(
+                    f"dissimilarity must be symmetric, but the entry ({start + i}, {j}) is {block[i, j]} "
+                    f"and ({j}, {start + i}) is {mirror[i, j]}."
+                )
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
         """Look up the distances in the matrix."""
@@ -229,15 +241,15 @@ class DissimilarityMatrix(HostComparison):
 class DissimilarityFunction(HostComparison):
     """Compares by the user's function of two row numbers.
 
-    Such functions are slow (an alignment, a shortest path), so batches share a few fixed anchors, and the distances
-    of a row are cached while the same rows are held: one call for each row and anchor at most.
+    Such functions are slow (an alignment, a shortest path). So all batches share a few anchors, and the distances of a
+    row are cached for as long as training holds the same rows: the function is called once for a row and an anchor.
     """
 
     def __init__(self, data: TrainingData, function: Callable[..., ArrayLike]) -> None:
         super().__init__(data)
         self._function = _on_arrays(function)
         self._anchors: Index | None = None
-        self._known: dict[int, NDArray[np.float64]] = {}  # a row's distances to the fixed anchors
+        self._cache: dict[int, NDArray[np.float64]] = {}  # a row's distances to the fixed anchors
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
         """Return the anchors that all batches share; they are drawn on the first call."""
@@ -247,15 +259,15 @@ class DissimilarityFunction(HostComparison):
 
     def reload(self) -> None:
         """Clear the cached distances: other rows are held now, also at the anchors' positions."""
-        self._known.clear()
+        self._cache.clear()
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
         """Return cached distances; call the function for rows that are not in the cache."""
         if self._anchors is None or not np.array_equal(anchors, self._data.row_numbers[self._anchors]):
             return self._ask(rows[:, None], anchors)
-        for row in set(rows.tolist()) - self._known.keys():
-            self._known[row] = self._ask(np.full(len(anchors), row), anchors)
-        return np.stack([self._known[row] for row in rows.tolist()])
+        for row in set(rows.tolist()) - self._cache.keys():
+            self._cache[row] = self._ask(np.full(len(anchors), row), anchors)
+        return np.stack([self._cache[row] for row in rows.tolist()])
 
     def _ask(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
         rows, anchors = np.broadcast_arrays(rows, anchors)
@@ -278,19 +290,3 @@ def _on_arrays(function: Callable[..., ArrayLike]) -> Callable[..., ArrayLike]:
     if together.shape == (2,) and np.allclose(together, singly):
         return function
     return np.vectorize(lambda i, j: function(int(i), int(j)), otypes=[np.float64])
-
-
-def _require_dissimilarity(matrix: NDArray[np.floating], n: int) -> None:
-    check_square(matrix, n)
-    block = max(1, MATRIX_VALUES_CHECKED_AT_ONCE // n)
-    for start in range(0, n, block):
-        part, mirror = matrix[start : start + block], matrix[:, start : start + block].T
-        if not np.isfinite(part).all() or (part < 0).any():
-            raise InputError("dissimilarity must hold finite numbers that are not negative.")
-        uneven = np.abs(part - mirror)
-        if (uneven > ASYMMETRY * np.maximum(part, mirror) + ASYMMETRY_AT_ZERO).any():
-            i, j = np.unravel_index(uneven.argmax(), uneven.shape)
-            raise InputError(
-                f"dissimilarity must be symmetric, but the entry ({start + i}, {j}) is {part[i, j]} "
-                f"and ({j}, {start + i}) is {mirror[i, j]}."
-            )

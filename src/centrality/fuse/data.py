@@ -1,11 +1,10 @@
-"""The scaled rows that training works on, in float32; and behind them, synthetic rows.
+"""Hold the scaled rows that training works on, in float32, and behind them synthetic rows.
 
-Synthetic rows are for the global head, as candidates of comparisons. Which of two points is nearer to the anchors can
-be told of any two points, but comparisons among training rows teach nothing about what lies beyond them: where a column
-holds zeros and amounts, a large negative number could get the highest score. So some candidates are training rows with
-one or more cells displaced out of the column's range. And where rows are few for their columns, the head would overfit:
-others are then crossed from two training rows, each cell taken from one of them. Anchors are never synthetic, and the
-local head's loss has no synthetic row in it.
+Synthetic rows are candidates of the global head's comparisons. Any point can be compared, but comparisons among
+training rows alone teach nothing of what lies beyond them: where a column holds zeros and amounts, a large negative
+number could get the highest score. So some candidates are training rows with one or more cells displaced out of the
+column's range. Where rows are few for their columns the head would overfit; there most synthetic rows are crossed from
+two training rows: each cell is taken from one of them. Anchors are never synthetic, nor are rows of the local head.
 """
 
 from dataclasses import dataclass
@@ -20,23 +19,24 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 
 FEWEST_ROWS = 1024  # held in memory, however wide they are
 SYNTHETIC_ROWS = 2048  # how many there are at a time
-EVERY, EVERY_IF_FEW = 4, 2  # one compared candidate in so many is synthetic
-FEW = 10  # training rows for each column, below which rows are few: three in four synthetic ones are then crossed
+EVERY = 4  # one candidate in so many is synthetic,
+EVERY_IF_FEW = 2  # or one in so many, where rows are few for their columns
+FEW = 10  # training rows for each column, below which rows are few: three in four synthetic rows are then crossed
 SAMPLE = 2000  # rows that tell the range of a column, about
-NEAR = 1.0  # in scaled units, how far beyond the range half of the displaced cells lie, on average
-FAR = 36.0  # up to where the others lie: a bent column ends there, since 10 + log(1e15 - 10) is 45
+NEAR = 1.0  # half of the displaced cells lie this far beyond the range on average, in scaled units
+FAR = 36.0  # the others lie up to this far: a bent column ends there, since 10 + log(1e15 - 10) is 45
 
 Index = NDArray[np.intp]
 Matrix = NDArray[np.float32]
 
 
 class TrainingData:
-    """Rows of X in scaled units, as one float32 array, and who may learn from them.
+    """Rows of X in scaled units, as one float32 array, and which of them a member may learn from.
 
-    All rows are in memory if they have no more than `max_values` values, and no more than `max_rows` are of use; else
-    as many as fit, drawn at random, and `redraw` draws others. Of `folds`, the first is never drawn then. `synthetic`
-    puts synthetic rows behind them, at positions from len(data) on. Of the columns `context`, no distribution is
-    learned.
+    Memory holds all rows, or a random sample if there are more than `max_rows`, or more than `max_values` values. Then
+    `redraw` draws another sample; rows of the first of the `folds` are never drawn, since all members leave it out.
+    With `synthetic`, synthetic rows are behind them, at positions from len(data) on. `context` are the columns whose
+    distribution is not learned.
     """
 
     def __init__(
@@ -53,15 +53,17 @@ class TrainingData:
     ) -> None:
         self.X = X
         self.folds = folds  # None: every member learns from all rows
-        self.total, self.width = int(X.shape[0]), int(X.shape[1])
-        self._scaling, self._rng = scaling, rng
+        self.total = int(X.shape[0])
+        self.width = int(X.shape[1])
+        self._scaling = scaling
+        self._rng = rng
         self.learned_columns = np.ones(self.width, dtype=np.float32)  # 0 for a column of the context
         self.learned_columns[[] if context is None else context] = 0.0
         size = min(rows_in_memory(self.total, self.width, max_values), max_rows or self.total)
         self.holds_all = size == self.total
         self.row_numbers: Index = np.arange(size)  # which rows of X are in memory
         self.candidates = np.empty((size + SYNTHETIC_ROWS * synthetic, self.width), dtype=np.float32)
-        self.z = self.candidates[:size]  # those that are no synthetic rows
+        self.z = self.candidates[:size]  # without the synthetic rows
         self._synthetic: SyntheticRows | None = None
         self._positions: dict[tuple[str, tuple[int, ...]], Index] = {}
         self.redraw()
@@ -72,8 +74,14 @@ class TrainingData:
     def redraw(self) -> None:
         """Fill the memory with other random rows, or with all rows in order if they fit; then make synthetic rows."""
         size = len(self)
-        if not self.holds_all:  # sorted: memory is read from one end to the other
-            self.row_numbers = np.sort(self._draw(size))
+        if not self.holds_all:
+            drawn: Index = np.empty(0, dtype=np.intp)
+            while len(drawn) < size:  # with repetition: a list of all row numbers might not fit into memory
+                more = self._rng.integers(self.total, size=size)
+                if self.folds is not None:
+                    more = more[self.folds.fold_of_row[more] > 0]
+                drawn = np.concatenate([drawn, more])[:size]
+            self.row_numbers = np.sort(drawn)  # so that rows are read from one end of X to the other
         self._positions.clear()
         step = rows_per_block(self.width)
         for start in range(0, size, step):
@@ -83,22 +91,12 @@ class TrainingData:
             self._synthetic = SyntheticRows.of(self.z, self._rng, self.learned_columns > 0)
             self.candidates[size:] = self._synthetic.z
 
-    def _draw(self, count: int) -> Index:
-        """Draw the numbers of so many rows at random, none of them of the first fold."""
-        numbers: Index = np.empty(0, dtype=np.intp)
-        while len(numbers) < count:  # rows that must not be drawn are no list: it might be longer than memory allows
-            more = self._rng.integers(self.total, size=count)
-            if self.folds is not None:
-                more = more[self.folds.fold_of_row[more] > 0]
-            numbers = np.concatenate([numbers, more])[:count]
-        return numbers
-
     def learned_by(self, member: int) -> Index:
         """Return the positions of the rows in memory that this member may learn from."""
         return self._without(() if self.folds is None else self.folds.left_out[member])
 
     def synthetic_for(self, member: int) -> Index:
-        """Return the positions of synthetic rows whose parents this member may learn from; it may be empty."""
+        """Return the positions of the synthetic rows whose parents this member may learn from; there may be none."""
         if self._synthetic is None:
             return np.empty(0, dtype=np.intp)
         left_out = () if self.folds is None else self.folds.left_out[member]
@@ -121,11 +119,11 @@ class TrainingData:
 
     @property
     def synthetic_every(self) -> int:
-        """Return k such that one compared candidate in k is a synthetic row."""
+        """Return k such that one candidate in k is a synthetic row."""
         return EVERY_IF_FEW if are_few(self.z) else EVERY
 
     def unscaled(self, numbers: slice | Index | None = None) -> NDArray[np.generic]:
-        """Return rows of X by their numbers, or those in memory, in the user's units, as a dense array."""
+        """Return the rows of X with these numbers, or those in memory, in the user's units, as a dense array."""
         if numbers is None:
             numbers = slice(None) if self.holds_all else self.row_numbers
         return dense(self.X[numbers])
@@ -138,14 +136,14 @@ def rows_in_memory(n: int, width: int, max_values: int) -> int:
 
 @dataclass(frozen=True)
 class SyntheticRows:
-    """Synthetic rows and their parents: a member that must not see a parent is not shown the synthetic row."""
+    """Synthetic rows and their parents: a member learns from those alone whose parents it may learn from."""
 
     z: Matrix  # (SYNTHETIC_ROWS, p)
     parents: NDArray[np.intp]  # (SYNTHETIC_ROWS, 2)
 
     @classmethod
     def of(cls, z: Matrix, rng: np.random.Generator, learned: NDArray[np.bool_] | None = None) -> "SyntheticRows":
-        """Make synthetic rows of the scaled rows z: all by displacing cells, or one in four if z has few rows.
+        """Make synthetic rows of the scaled rows z: cells are displaced, or three in four crossed if z has few rows.
 
         Columns that are not `learned` are a context, which a synthetic row takes from its first parent.
         """
@@ -153,7 +151,8 @@ class SyntheticRows:
         parents = rng.integers(len(z), size=(count, 2))
         crossed = np.arange(count) % 4 > 0 if are_few(z) else np.zeros(count, dtype=bool)
         parents[~crossed, 1] = parents[~crossed, 0]
-        first, second = z[parents[:, 0]], z[parents[:, 1]]
+        first = z[parents[:, 0]]
+        second = z[parents[:, 1]]
         rows = displace_cells(z, first, rng)
         from_first = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
         rows[crossed] = np.where(from_first, first[crossed], second[crossed])
@@ -166,11 +165,12 @@ def are_few(z: Matrix) -> bool:
 
 
 def usual_range(z: Matrix) -> tuple[Matrix, Matrix]:  # (p,), (p,)
-    """Return the 1st and 99th percentile of each column, robust to wild cells; its ends if the two are equal."""
+    """Return the 1st and 99th percentile of each column; where they are equal, its smallest and largest value."""
     low, high = column_quantiles(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99])
     rare = low == high
     if rare.any():
-        low, high = np.where(rare, z.min(0), low), np.where(rare, z.max(0), high)
+        low = np.where(rare, z.min(0), low)
+        high = np.where(rare, z.max(0), high)
     return low.astype(np.float32), high.astype(np.float32)
 
 
@@ -181,7 +181,7 @@ def displace_cells(z: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
     """
     count, p = rows.shape
     low, high = usual_range(z)
-    share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside the one always displaced
+    share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside one that always is
     displaced = rng.random((count, p)) < share[:, None]
     displaced[np.arange(count), rng.integers(p, size=count)] = True
     displaced &= high > low

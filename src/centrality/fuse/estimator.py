@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,7 +29,7 @@ from centrality._internal.input import (
 from centrality.analysis.drift_columns import TrainingColumns
 from centrality.fuse.background import bound_to_held_out
 from centrality.fuse.comparisons import Comparison, compare
-from centrality.fuse.config import FitConfig
+from centrality.fuse.config import EXPERT_DEFAULTS, FitConfig
 from centrality.fuse.data import TrainingData
 from centrality.fuse.finish import FitRows, finish_fit
 from centrality.fuse.initialize import choose_noise_scales, initialize
@@ -38,7 +39,7 @@ from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
 from centrality.model.reservoir import Reservoir
 from centrality.network.context import Context
-from centrality.network.folds import Folds, Units, restrict_dissimilarity, split, split_few, split_off_holdout
+from centrality.network.folds import Folds, Records, restrict_dissimilarity, split, split_few, split_off_holdout
 from centrality.network.network import Network
 from centrality.network.scaling import ColumnRange, Scaling, with_column_range
 
@@ -54,9 +55,9 @@ class FUSE(CentralityModel):
     The dial t says what is meant: at t = 0 a row is typical if it is close to everything, at t = 1 if there are many
     rows like it. One fit answers for every t, and scoring does not need the training rows.
 
-    Two networks' outputs are mixed by t. The global head learns by comparisons: which of two rows is nearer to a
+    The outputs of two heads are mixed by t. The global head learns by comparisons: which of two rows is nearer to a
     random third one? The local head learns a smoothed log-density of the rows, by removing noise from them
-    (denoising score matching), starting from a background: a mixture of a few groups of rows with shrunk
+    (denoising score matching). It starts from a background: a mixture of a few groups of rows with shrunk
     covariances. The name stands for Fused Unified centrality Score Estimation.
 
     Parameters
@@ -67,15 +68,15 @@ class FUSE(CentralityModel):
         "euclidean", "manhattan", "cosine", or a function of two batches of rows, (n, p) and (m, p), that gives their
         (n, m) dissimilarities. The first two compare scaled rows, the others rows as given.
     novelty : bool, default=False
-        The training rows are clean: they are learned for longer, and the background is of up to 64 Gaussians, each with
-        1% of the rows at least. Otherwise rows may hold outliers: it is of up to 16 t-distributions, which far rows
-        hardly move, each with 5% of the rows at least.
+        Whether all training rows are clean. Clean rows are trained on for longer, and their background has up to 64
+        groups, Gaussians of at least 1% of the rows. Rows that may hold outliers have up to 16 groups, of at least 5%:
+        t-distributions, which far rows hardly move.
     given : str, int, or a sequence of either, default=None
-        Names or positions of the columns that are the context: a row is then typical or odd for its kind, among rows of
-        a like context, and its context alone makes no row odd. In a `Chain`, of the raw columns.
+        Names or positions of the context columns. Each row is then compared with rows of a similar context, and no row
+        is odd because of its context alone. In a `Chain` they are columns of the table.
     contamination : float or "auto", default="auto"
-        The share of the training rows that `predict` calls outliers; "auto" draws the line where a tenth of new rows of
-        the same kind are called, or a hundredth with `novelty`.
+        The share of the training rows that `predict` calls outliers. With "auto", `predict` calls a tenth of new rows
+        from the same source outliers, or a hundredth with `novelty`.
     holdout : float or None, default=None
         The share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     random_state : int, numpy Generator, RandomState or None, default=None
@@ -86,31 +87,32 @@ class FUSE(CentralityModel):
     Other Parameters
     ----------------
     ensemble : int or "auto", default="auto"
-        How many networks to train side by side, each on another half of the rows; of each head, the network that finds
-        the row oddest decides; `standard_error` is how they differ. "auto" is 4 where rows are few (below 3000, or 30 a
-        column), or 6 with `given`; else 1, which leaves a tenth of them out.
+        How many networks to train side by side; of each head, the lowest of their scores counts, and `standard_error`
+        says how much they differ. Several networks each learn another half of the rows, or with `novelty` all learn the
+        same ones. "auto" is 1 with `novelty` or an encoder, or where there are 3000 rows and 30 for each column;
+        elsewhere it is 4, or 6 with `given`.
     noise_scale : float, list of float or "auto", default="auto"
-        The paper's η, in units of the scaled rows: a number; a list, for one potential per scale, rescaled and
-        averaged; or "auto", the spacing of the rows, which is the median distance to the 10th neighbour over √p, or
-        five scales with `given`.
+        The paper's η, in units of the scaled rows. A list has a potential for each of its scales; these are rescaled
+        and averaged. "auto" is the spacing of the rows: the median distance to the 10th neighbour over √p. With `given`
+        it is five scales.
     scaling : str, default="auto"
         "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values cannot
-        stretch, and bends them like a logarithm beyond ten of these; columns of like scale (within a factor of five)
-        share one, so that distances keep their meaning. "standard" standardises, "none" takes rows as they are. A
-        constant column carries no weight, except with "none".
+        stretch, and bends them like a logarithm beyond ten deviations. Columns whose deviations are within a factor of
+        five are all divided by the same one, so that distances keep their meaning. "standard" standardises, "none"
+        takes rows as they are. A constant column carries no weight, except with "none".
     hidden : sequence of int, default=(128, 128)
         The widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
     encoder : torch.nn.Module or None, default=None
-        A module from (n, p) to (n, q), in place of the above. It is copied, not changed.
+        A module from (n, p) to (n, q), in place of our own encoder. It is copied, not changed.
     max_steps : int or None, default=None
-        The budget of training steps. None means 500, 200 for each network of an ensemble, 1000 with `novelty`, whatever
-        the number of rows.
+        The number of training steps. None means 500 for one network, 200 for each of several, and 1000 with `novelty`;
+        it does not grow with the rows.
     device : str, default="auto"
         "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
 
     Attributes
     ----------
-    history_ : dict of lists "step", "global", "local": the losses of the first step, then means since the line before.
+    history_ : dict of lists "step", "global" and "local": the losses of the first step, then means of some ten steps.
     noise_scale_ : tuple of the noise scales used.
     offset_ : the score below which `predict` says outlier.
     center_ : the deepest point, at the model's own t: the mean of the most central training row and its neighbours.
@@ -169,7 +171,7 @@ class FUSE(CentralityModel):
 
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
-        from centrality.fuse.paper_fuse import PaperFUSE, paper_settings  # here: it is a FUSE itself
+        from centrality.fuse.paper_fuse import PaperFUSE, paper_settings  # paper_fuse imports this module
 
         return PaperFUSE(**(paper_settings(experiment) | changes))
 
@@ -180,26 +182,21 @@ class FUSE(CentralityModel):
         two row numbers (or of two arrays of them).
         """
         warn_of_labels(y)
-        return self._fit(X, dissimilarity)
-
-    def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: NDArray[np.floating] | None = None) -> Self:
-        """Fit to the rows X; `as_new` are the same rows, encoded as new rows would be."""
         with unchanged_on_failure(self):
-            column_range = ColumnRange()
-            why = "an anchor and a pair to compare"
-            X = rows_to_fit(self, X, at_least=3, why=why, all_finite=column_range.all_finite)
-            self.fitted_ = self._fit_rows(X, X if as_new is None else as_new, dissimilarity, column_range)
+            self._fit(X, dissimilarity)
         return self
 
-    def _fit_rows(
-        self, X: CheckedRows, as_new: CheckedRows, dissimilarity: Dissimilarity, column_range: ColumnRange
-    ) -> FittedModel:
-        """Fit in six steps.
+    def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: CheckedRows | None = None) -> Self:
+        """Fit in six steps; `as_new` are the same rows, encoded by a representation as rows that it does not know.
 
-        Another order of random draws would be another fit: rows of the holdout, folds, rows in memory and synthetic
-        ones, the sample that sets the noise scale, the background, batches; then the rows to calibrate on and to
-        remember. Weights begin from seed + 1 and noise from seed + 2.
+        The order of the random draws is a part of the result. They are: rows of the holdout, folds, rows in memory,
+        synthetic rows, the sample that sets the noise scale, the background, batches, calibration rows, the reservoir.
+        Weights are drawn from seed + 1, noise from seed + 2.
         """
+        column_range = ColumnRange()
+        why = "an anchor and a pair to compare"
+        X = rows_to_fit(self, X, at_least=3, why=why, all_finite=column_range.all_finite)
+        as_new = X if as_new is None else as_new
         seed = int(random_numbers(self.random_state).randint(2**31))
         rng = np.random.default_rng(seed)
 
@@ -211,14 +208,21 @@ class FUSE(CentralityModel):
             is_encoded = as_new is not X
             X = X[learned]
             as_new = as_new[learned] if is_encoded else X
-        config = self._config(X, dissimilarity, seed)  # every parameter is checked here
+        config = self._config(X, dissimilarity, seed)  # checks every parameter
         folds = None
         if config.holds_out:
-            members, given = config.layout.members, config.context_columns is not None
-            folds = split(X.shape[0], members, rng, alike=config.same_for_all, given=given, units=Units.of(X))
+            folds = split(
+                X.shape[0],
+                config.layout.members,
+                rng,
+                members_differ=config.members_differ,
+                has_context=config.context_columns is not None,
+                records=Records.of(X),
+            )
 
         # 2. Given context columns, replace each behaviour by its deviation from what the context predicts.
-        context, training_rows = None, X
+        context = None
+        training_rows = X
         if config.context_columns is not None and config.context_features is not None:
             context, residuals = Context.fit(
                 X,
@@ -229,9 +233,10 @@ class FUSE(CentralityModel):
                 weighed=config.scaling == "none" or (config.scaling == "auto" and self._measurements is not None),
             )
             training_rows = context.mix_in_known_rows(X, residuals, seed)
-            X = as_new = residuals
+            X = residuals
+            as_new = residuals
             holdout = None if holdout is None else context.relative(holdout)
-        summary = start_in_background(lambda: TrainingColumns.of(as_new))
+        columns = start_in_background(partial(TrainingColumns.of, as_new))
 
         # 3. Scale the columns; hold the scaled rows in memory, followed by synthetic rows beyond their range.
         if context is not None:
@@ -262,35 +267,36 @@ class FUSE(CentralityModel):
         network = bound_to_held_out(network, data, config.device)
 
         # 6. Calibrate on held-out rows: head scores, threshold, p-values, typical points, report.
-        rows = FitRows(X=X, as_new=as_new, folds=folds, holdout=holdout)
         fitted = finish_fit(
             network,
             history,
             scaling,
             context,
-            rows=rows,
-            summary=summary,
+            rows=FitRows(X=X, as_new=as_new, folds=folds, holdout=holdout),
+            columns=columns,
             config=config,
             rng=rng,
             untrained_local_loss=self._untrained_local_loss(config),
         )
-        return replace(fitted, remembered=Reservoir.of(X, None if folds is None else folds.fold_of_row, rng))
-
-    # What PaperFUSE does in another way.
+        reservoir = Reservoir.of(X, None if folds is None else folds.fold_of_row, rng)
+        self.fitted_ = replace(fitted, remembered=reservoir)
+        return self
 
     def _parameters(self) -> dict[str, Any]:
         """Return all parameters, also those that only `PaperFUSE` lets users change."""
-        from centrality.fuse.paper_fuse import PaperFUSE  # here: it is a FUSE itself
+        return {**EXPERT_DEFAULTS, **self.get_params(deep=False)}
 
-        parameters: dict[str, Any] = PaperFUSE(**self.get_params(deep=False)).get_params(deep=False)
-        return parameters
+    # What PaperFUSE does in another way.
 
     def _config(
         self, X: CheckedRows, dissimilarity: Dissimilarity, seed: int, before: FittedModel | None = None
     ) -> FitConfig:
-        """Check all parameters, and decide for these rows; `before` is the model that learns further."""
+        """Check all parameters, and decide for these rows; `before` is the model that is to learn more, if any."""
+        parameters = self._parameters()
+        if before is not None:
+            parameters["device"] = before.device
         return FitConfig.for_rows(
-            self._parameters() | ({} if before is None else {"device": before.device}),
+            parameters,
             X,
             dissimilarity,
             seed=seed,
@@ -315,18 +321,20 @@ class FUSE(CentralityModel):
         return 0.5
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
-        """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
+        """Go on learning from new rows, the longer the larger their share of all rows so far; `y` is ignored.
 
-        Scaling and noise scales stay as the first rows set them, but the ends of the columns move outward. Earlier rows
-        are remembered by a small uniform sample (it is not saved: a loaded model learns from the new rows alone, and
-        forgets more). What `calibrate` kept is dropped, since it was scored by another model.
+        Scaling and noise scales stay as the first rows set them, but the ends of the columns move outward. A small
+        uniform sample stands for earlier rows (it is not saved: a loaded model learns from the new rows alone, and
+        forgets more). The rows of `calibrate` are dropped, since another model has scored them.
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X)
         before = self.fitted_
         if before.refinement is not None:
-            advice = "go on learning with the model as it was fitted, and then learn the marks again."
-            raise InputError(f"This model has learned marks, which partial_fit would forget: {advice}")
+            raise InputError(
+                "This model has learned marks, which partial_fit would forget: "
+                "go on learning with the model as it was fitted, and then learn the marks again."
+            )
         X = self._reader().vectors(X)
         n = X.shape[0]
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
@@ -336,9 +344,11 @@ class FUSE(CentralityModel):
         # 1. Deal out the new rows to folds, and sample from new and remembered rows alike.
         folds = None
         if config.holds_out:
-            members, alike, given = before.network.members, not before.independent_halves, before.context is not None
-            folds = split(n, members, rng, alike=alike, given=given, units=Units.of(X))
-            folds = folds or split_few(n, members, rng, alike=alike, given=given)
+            members = before.network.members
+            differ = before.members_differ
+            has_context = before.context is not None
+            folds = split(n, members, rng, members_differ=differ, has_context=has_context, records=Records.of(X))
+            folds = folds or split_few(n, members, rng, members_differ=differ, has_context=has_context)
             folds = replace(folds, fold_of_row=before.remembered.with_its_copies(X, folds.fold_of_row))
         reservoir = before.remembered.with_new(X, None if folds is None else folds.fold_of_row, rng)
         rows = reservoir.rows
@@ -346,8 +356,9 @@ class FUSE(CentralityModel):
         if rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {n}.")
         folds = None if folds is None or reservoir.folds is None else Folds(reservoir.folds, folds.left_out)
-        if folds is not None and not folds.leaves_enough:  # then all networks learn from all rows
-            folds, reservoir = None, replace(reservoir, folds=None)
+        if folds is not None and not folds.leaves_enough:
+            folds = None  # all networks learn from all rows
+            reservoir = replace(reservoir, folds=None)
 
         # 2. Train for a few small steps.
         config = config.for_update(before, n / reservoir.seen)
@@ -373,7 +384,7 @@ class FUSE(CentralityModel):
             scaling,
             before.context,
             rows=FitRows(X=rows, as_new=rows, folds=folds if folds is not None and folds.suffices else None),
-            summary=lambda: TrainingColumns.of(rows),
+            columns=partial(TrainingColumns.of, rows),
             config=config,
             rng=rng,
             untrained_local_loss=self._untrained_local_loss(config),
@@ -392,7 +403,7 @@ class FUSE(CentralityModel):
             check_is_fitted(self)
         return NumberReader(self, self.fitted_)
 
-    def _scored(self, X: ModelRows, work: Callable[..., NDArray[np.float64]], *given: object) -> NDArray[np.float64]:
+    def _map_scored_rows(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         fitted = vars(self).get("fitted_")
         rows: Any = None
         if fitted is None or fitted.context is not None:
@@ -401,7 +412,7 @@ class FUSE(CentralityModel):
             rows = fitted.tensor_on_gpu(X)
         if rows is None:
             rows = rows_to_score(self, X)
-        return work(self.fitted_, rows, *given)  # every row has its numbers: none is left out
+        return work(rows)  # every row is a vector already: none is left out
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):
@@ -415,7 +426,7 @@ class FUSE(CentralityModel):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
-        from centrality.fuse.parts import parts_of  # here: it makes models as well
+        from centrality.fuse.parts import parts_of  # parts imports this module
 
         model_file.write(path, *parts_of(self))
 

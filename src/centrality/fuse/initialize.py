@@ -1,4 +1,4 @@
-"""Prepare untrained networks: noise scales, first weights, backgrounds.
+"""Choose noise scales, and return the networks before training: random weights and backgrounds.
 
 A new rule for noise scales is a function of the training data and an entry in RULES.
 """
@@ -18,7 +18,7 @@ from centrality.network.network import Network, build
 if TYPE_CHECKING:
     from centrality.fuse.config import FitConfig
 
-SCALES_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # given a context, relative to which rows have a spread of one: measured
+SCALES_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # of relative rows, whose spread is 1 in every context: measured
 SPACING_SAMPLE = 2000  # rows looked at to find their spacing
 SPACING_NEIGHBOUR = 10  # the neighbour whose distance is the spacing
 
@@ -35,15 +35,15 @@ def neighbour_distance(data: TrainingData, rng: np.random.Generator) -> float:
     typical = float(np.median(distances))
     if typical > 0:
         return typical
-    # Duplicates: at least half of the rows have k exact copies, so measure those that have not, then all pairs.
-    apart = distances[distances > 0]
-    if len(apart):
-        return float(np.median(apart))
+    # At least half of the rows have k exact copies: look at the others; if there are none, at the spread of all rows.
+    of_others = distances[distances > 0]
+    if len(of_others):
+        return float(np.median(of_others))
     return float(np.sqrt(z.var(0).mean())) or 1.0
 
 
 def spacing(data: TrainingData, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return one noise scale, the spacing of the rows; given a context, relative to which it is known, several."""
+    """Return one noise scale, the spacing of the rows; or several fixed ones, where there is a context."""
     return (neighbour_distance(data, rng),) if data.learned_columns.all() else SCALES_GIVEN
 
 
@@ -68,15 +68,15 @@ def choose_noise_scales(
 
 
 def initialize(data: TrainingData, config: "FitConfig", rng: np.random.Generator) -> Network:
-    """Return the networks before training: random weights, and a background fitted to the rows that each learns."""
-    start = np.random.default_rng(config.seed + 1)
+    """Return the networks before training: random weights, and backgrounds of the rows that each learns from."""
+    rng_of_weights = np.random.default_rng(config.seed + 1)
     layout = config.layout
     if not layout.standard:
         optional("torch", "torch")
         from centrality.torch.networks import build_around_encoder  # brings torch
 
-        return build_around_encoder(layout, start)
-    network = build(layout, start)
+        return build_around_encoder(layout, rng_of_weights)
+    network = build(layout, rng_of_weights)
     if not config.background:
         return network
     positions = [data.learned_by(member) for member in range(layout.members)]

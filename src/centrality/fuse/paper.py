@@ -5,7 +5,7 @@ of candidates that are compared. δ is the dissimilarity, g the logit and l the 
 `PaperFUSE` gives its settings to this algorithm; `FUSE` uses the schemes, and a schedule of its own (`train.py`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -45,11 +45,12 @@ class Algorithm1:
         self, trainer: "Trainer", n: int, delta: Comparison, rng: np.random.Generator, noise: np.random.Generator
     ) -> Iterator[tuple[int, Loss, Loss]]:
         """Train on n rows; after each epoch yield the number of updates so far, and the mean of both losses."""
-        taken, budget = 0, self.updates(n)
+        taken = 0
+        budget = self.updates(n)
         for _ in range(self.T):
             losses = list(islice(self.epoch(trainer, n, delta, rng, noise), budget - taken))
             taken += len(losses)
-            yield taken, _mean([of_global for of_global, _ in losses]), _mean([of_local for _, of_local in losses])
+            yield taken, mean_loss(of_global for of_global, _ in losses), mean_loss(of_local for _, of_local in losses)
             if taken == budget:
                 return
 
@@ -63,8 +64,8 @@ class Algorithm1:
         partitions = [Partition(n, self.scheme, rng) for _ in members]  # S0, S1, S2
         for pairs in zip(*(partition.pairs(self.b) for partition in partitions), strict=True):  # S12
             candidates = np.stack([np.concatenate(pair) for pair in pairs])  # (members, 2b): i, then j
-            own = () if self.scheme.all_anchors else (len(pairs[0][0]),)  # else each pair has anchors of its own
-            anchors = np.stack([partition.draw_anchors(self.m, *own) for partition in partitions])
+            shape = () if self.scheme.all_anchors else (len(pairs[0][0]),)  # () shared, else each pair has its own
+            anchors = np.stack([partition.draw_anchors(self.m, shape) for partition in partitions])
             pi = preference(delta, candidates, anchors, literal=self.literal)
             yield trainer.global_step(candidates, pi, self.rate), None
 
@@ -73,12 +74,13 @@ class Algorithm1:
             orders = [rng.permutation(n) for _ in members]
             for start in range(0, n, self.b):
                 rows = np.stack([order[start : start + self.b] for order in orders])  # (members, b)
-                epsilon = noise.standard_normal((*rows.shape, trainer.width), dtype=np.float32)  # times η
+                epsilon = noise.standard_normal((*rows.shape, trainer.width), dtype=np.float32)  # the trainer adds η ε
                 factor = trainer.width if self.literal else 1  # else the loss is the mean over the columns
                 yield None, trainer.local_step(rows, epsilon, self.eta, self.rate, factor)
 
 
-def _mean(losses: Sequence[Loss]) -> Loss:
+def mean_loss(losses: Iterable[Loss]) -> Loss:
+    """Return the mean of one head's losses; None if the head had no update."""
     of_head = [loss for loss in losses if loss is not None]
     return sum(of_head) / len(of_head) if of_head else None
 
@@ -103,7 +105,7 @@ class Scheme:
         return n - 2 * (n // 3) if self.split else n
 
     def shifts(self, n: int) -> range:
-        """Return the matchings of n rows, each given by how far the second candidates are shifted against the first."""
+        """Return by how much the second candidates are shifted: each shift pairs every first one with a second."""
         least = 0 if self.split else 1  # unsplit, first and second candidates are the same rows: none meets itself
         return range(least, self.candidates(n) if self.all_pairs else least + 1)
 
@@ -121,7 +123,7 @@ SCHEMES = {
 
 
 def check_scheme(number: object) -> Scheme:
-    """Return the scheme of this number; raise an InputError that names those there are."""
+    """Return the scheme of this number; raise an InputError that lists the schemes if there is none."""
     for name, scheme in SCHEMES.items():
         if number == name:
             return scheme
@@ -137,33 +139,25 @@ class Partition:
         third = n // 3
         self._scheme = scheme
         self._rng = rng
-        self._shifts = scheme.shifts(n)
-        self.first = self.second = self.anchors = order
-        if scheme.split:
-            self.first, self.second, self.anchors = order[:third], order[third : 2 * third], order[2 * third :]
+        self.shifts = scheme.shifts(n)
+        self.first = order[:third] if scheme.split else order
+        self.second = order[third : 2 * third] if scheme.split else order
+        self.anchors = order[2 * third :] if scheme.split else order
 
     def pairs(self, batch_size: int) -> Iterator[tuple[Index, Index]]:
-        """Yield batches of candidate pairs, in random order and without a list of them all.
+        """Yield batches of candidate pairs, in random order; never are all pairs in memory.
 
-        Both candidate sets are shuffled, so matching the one with the other shifted by d is a random
+        Both candidate sets are shuffled. So pairing the first with the second shifted by d is a random
         matching, and all shifts together are all pairs.
         """
         size = len(self.first)
-        start, stop = self._shifts.start * size, self._shifts.stop * size
-        for k in range(start, stop, batch_size):
+        stop = self.shifts.stop * size
+        for k in range(self.shifts.start * size, stop, batch_size):
             shift, row = np.divmod(np.arange(k, min(k + batch_size, stop)), size)
             yield self.first[row], self.second[(row + shift) % size]
 
-    def matchings(self, b: int) -> Iterator[Index]:
-        """Yield the same pairs in full batches only, one matching at a time, first candidates before second ones."""
-        count = len(self.first)
-        full = count - count % b
-        for shift in self._shifts:
-            second = self.second[(np.arange(full) + shift) % count]
-            yield np.concatenate([self.first[:full].reshape(-1, b), second.reshape(-1, b)], axis=1)  # (batches, 2b)
-
-    def draw_anchors(self, count: int, *shape: int) -> Index:  # (*shape, m)
-        """Draw anchors, at most as many as there are; return all of them, in order, if the scheme uses all.
+    def draw_anchors(self, count: int, shape: tuple[int, ...]) -> Index:  # (*shape, m)
+        """Draw `count` anchors for each entry of `shape`, or return all, if there are no more or the scheme uses all.
 
         S0 is shuffled, so any window of it is a random subset without repetition.
         """

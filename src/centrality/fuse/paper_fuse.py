@@ -10,7 +10,7 @@ import numpy as np
 from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import CheckedRows, Dissimilarity
 from centrality.fuse.comparisons import Comparison
-from centrality.fuse.config import BATCH, STEPS, FitConfig, layout_of
+from centrality.fuse.config import BATCH, EXPERT_DEFAULTS, STEPS, FitConfig, layout_of
 from centrality.fuse.data import TrainingData
 from centrality.fuse.estimator import FUSE
 from centrality.fuse.paper import Algorithm1
@@ -25,17 +25,17 @@ Init = TypeVar("Init", bound=Callable[..., None])
 
 def _takes_settings_of_fuse(init: Init) -> Init:
     """Replace **settings by FUSE's parameters in the signature, which scikit-learn and `help` read."""
-    *own, _ = signature(init).parameters.values()
-    _, *inherited = signature(FUSE.__init__).parameters.values()
-    init.__signature__ = Signature([own[0], *inherited, *own[1:]])  # type: ignore[attr-defined]
+    itself, *of_paper, _ = signature(init).parameters.values()
+    _, *of_fuse = signature(FUSE.__init__).parameters.values()
+    init.__signature__ = Signature([itself, *of_fuse, *of_paper])  # type: ignore[attr-defined]
     return init
 
 
 class PaperFUSE(FUSE):
-    """FUSE with the words of the paper: what its experiments set, and FUSE decides by itself.
+    """FUSE with more parameters: what the paper's experiments set, and what FUSE decides by itself.
 
-    `FUSE.as_in_paper(experiment)` makes one with the paper's settings. Left alone, each word means what FUSE does, so
-    that one of them can be changed at a time.
+    `FUSE.as_in_paper(experiment)` makes one with the paper's settings. By default each parameter is as in FUSE, so that
+    one of them can be changed at a time.
 
     Parameters
     ----------
@@ -45,27 +45,27 @@ class PaperFUSE(FUSE):
     scheme : {1, 2, 3, 4}, default=1
         Which rows are compared, and with respect to which anchors, as in the paper's Supplement.
     anchors : int, default=256
-        How many anchors judge a pair, in schemes 1 and 2; a batch shares them, unless `epochs` is given.
+        How many anchors compare a pair, in schemes 1 and 2. Without `epochs`, the pairs of a batch share them.
     resamples : int, default=8
-        Noise passes over the rows in each of the `epochs`.
+        How often each of the `epochs` goes through the rows with new noise.
     shared_encoder : bool or "auto", default="auto"
         One encoder for both heads as in the paper, or one for each; "auto" gives each head its own where several
-        networks are trained, since there the two would take what rows teach from each other.
+        networks are trained: rows are few there, and heads that share an encoder learn less from them.
     batch_size : int or None, default=None
-        Rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs. None means 128,
-        and 64 where one network learns rows that may hold outliers.
+        How many rows get noise in a step; half as many are compared. With `epochs`, the rows or the pairs of an update.
+        None means 128 with `epochs`, `given` or an encoder, and 64 elsewhere.
     learning_rate : float, default=0.004
-        Adam's. Under a budget of steps it falls to zero over the second half.
+        Adam's. Without `epochs` it falls to zero over the second half of the steps.
     weight_decay : float, default=0.0
         Adam's.
     calibration : {"soft", "clip"}, default="soft"
-        "soft" is strictly increasing, so that no two outliers tie, and mixes the heads on scales without ends; "clip"
-        is the paper's, and mixes them linearly: (1 - t) * global + t * local.
+        "soft" mixes unbounded head scores and squeezes the mixture into [0, 1], so that no two outliers tie; "clip" is
+        the paper's, and mixes heads in [0, 1]: (1 - t) * global + t * local.
     literal : bool, default=False
-        With `epochs`: the local loss is the sum over columns, as printed, not their mean, and an anchor as far from
-        both rows of a pair counts against the first one; otherwise it does not vote.
+        With `epochs`, follow the paper to the letter: the local loss is the sum over the columns, not the mean, and an
+        anchor as far from both rows of a pair counts against the first one, in place of not counting.
     **settings : object
-        Those of `FUSE`.
+        The parameters of `FUSE`.
 
     Examples
     --------
@@ -82,14 +82,14 @@ class PaperFUSE(FUSE):
         self,
         *,
         epochs: int | None = None,
-        scheme: int = 1,
-        anchors: int = 256,
+        scheme: int = EXPERT_DEFAULTS["scheme"],
+        anchors: int = EXPERT_DEFAULTS["anchors"],
         resamples: int = 8,
-        shared_encoder: bool | str = "auto",
-        batch_size: int | None = None,
-        learning_rate: float = 4e-3,
-        weight_decay: float = 0.0,
-        calibration: str = "soft",
+        shared_encoder: bool | str = EXPERT_DEFAULTS["shared_encoder"],
+        batch_size: int | None = EXPERT_DEFAULTS["batch_size"],
+        learning_rate: float = EXPERT_DEFAULTS["learning_rate"],
+        weight_decay: float = EXPERT_DEFAULTS["weight_decay"],
+        calibration: str = EXPERT_DEFAULTS["calibration"],
         literal: bool = False,
         **settings: Any,
     ) -> None:
@@ -108,7 +108,7 @@ class PaperFUSE(FUSE):
     def _config(
         self, X: CheckedRows, dissimilarity: Dissimilarity, seed: int, before: FittedModel | None = None
     ) -> FitConfig:
-        """Decide as FUSE does, but for Algorithm 1: it learns from all rows, and from nothing but rows."""
+        """Decide as FUSE does; but Algorithm 1 holds no rows out, has no synthetic rows and no background."""
         config = super()._config(X, dissimilarity, seed, before)
         whole_number("resamples", self.resamples)
         if self.epochs is None:
@@ -125,7 +125,7 @@ class PaperFUSE(FUSE):
             config,
             layout=layout_of(self._parameters(), X.shape[1], members=members),
             batch_size=self.batch_size or BATCH,
-            steps=self.max_steps or STEPS,  # of partial_fit
+            steps=self.max_steps or STEPS,  # what `partial_fit` takes a share of
             holds_out=False,
             synthetic_rows=False,
             background=False,
@@ -142,7 +142,7 @@ class PaperFUSE(FUSE):
         config: FitConfig,
         rng: np.random.Generator,
     ) -> tuple[Network, History]:
-        """Train by Algorithm 1, if `epochs` says for how long; the history has a line for each epoch."""
+        """Train by Algorithm 1, with a line of the history for each epoch; without `epochs`, as FUSE does."""
         if self.epochs is None:
             return super()._train(network, data, comparison, config, rng)
         algorithm = Algorithm1(
@@ -168,13 +168,18 @@ class PaperFUSE(FUSE):
         history = empty_history()
         noise = np.random.default_rng(config.noise_seed)
         with trainer.running(algorithm.updates(len(data)), progress=config.progress):
-            for step, *losses in algorithm.train(trainer, len(data), comparison, rng, noise):
-                append_line(history, step, *(float("nan") if loss is None else loss for loss in losses))
-                require_finite_losses(np.array([[loss or 0.0 for loss in losses]]), step, config)
+            for step, of_global, of_local in algorithm.train(trainer, len(data), comparison, rng, noise):
+                append_line(
+                    history,
+                    step,
+                    float("nan") if of_global is None else of_global,
+                    float("nan") if of_local is None else of_local,
+                )
+                require_finite_losses(np.array([[of_global or 0.0, of_local or 0.0]]), step, config)
         return trainer.network(), history
 
     def _untrained_local_loss(self, config: FitConfig) -> float:
-        """Return the loss of a local head that has learned nothing; the paper's is not weighed by the noise."""
+        """Return the loss of a local head that has learned nothing; the paper's loss has no weight η²."""
         if self.epochs is None:
             return super()._untrained_local_loss(config)
         columns = config.layout.width if self.literal else 1

@@ -27,21 +27,25 @@ def parts_of(model: FUSE) -> tuple[model_file.Header, model_file.Arrays]:
 def from_parts(
     header: model_file.Header, arrays: model_file.Arrays, *, encoder: "nn.Module | None", device: str
 ) -> FUSE:
-    """Return the model made of these parts, the inverse of `parts_of`; raise a ValueError if they do not fit."""
+    """Return the model whose parts these are; raise a ValueError if they do not fit each other."""
     if header["model"] not in ("FUSE", "PaperFUSE"):
         raise InputError(f"a FUSE model was wanted, this one is a {header['model']}.")
-    given = header["parameters"]
-    kind = PaperFUSE if header["model"] == "PaperFUSE" else FUSE
-    known = kind().get_params(deep=False)  # a file of a later minor version may know more
-    parameters = {name: value for name, value in given.items() if name in known}
+    estimator = PaperFUSE if header["model"] == "PaperFUSE" else FUSE
+    names = estimator().get_params(deep=False)  # a file of a later minor version may have more parameters
+    parameters = {name: value for name, value in header["parameters"].items() if name in names}
     if parameters["encoder"] is not None and encoder is None:
         raise InputError(
             f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
             "pass one to hold its weights, load(path, encoder=...)."
         )
-    model = kind(**(parameters | {"encoder": encoder}))
-    parameters, potentials = model._parameters(), len(header["noise_scale"])  # noqa: SLF001  (it is a model of ours)
-    layout = layout_of(parameters, int(header["features"]), members=int(header["members"]), potentials=potentials)
+    model = estimator(**(parameters | {"encoder": encoder}))
+    parameters = model._parameters()  # noqa: SLF001  (it is a model of ours)
+    layout = layout_of(
+        parameters,
+        int(header["features"]),
+        members=int(header["members"]),
+        potentials=len(header["noise_scale"]),
+    )
     model.fitted_ = save.from_parts(header, arrays, layout, parameters["calibration"], find_device(device))
     model.n_features_in_ = model.fitted_.width
     if model.fitted_.names is not None:

@@ -1,6 +1,6 @@
-"""Train networks by torch: encoders of one's own, and GPUs.
+"""Train networks by torch: users' encoders, and any network on a GPU.
 
-Batches, noise and preferences are drawn and computed on the host, the same as for the engine.
+Batches, noise and preferences are drawn and computed on the CPU, the same as for the engine.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, Losse
 from centrality.network.network import Network
 from centrality.torch.networks import Noise, global_loss, local_loss, to_train, weights_of
 
-WARM_UP = 3  # steps taken one kernel after another before one is recorded: libraries set themselves up in them
+WARM_UP = 3  # steps that are taken before one is recorded: libraries set themselves up in them
 
 Step = Callable[[Noise | None, Tensor, Tensor | None, Tensor | None], Tensor]
 
@@ -28,7 +28,8 @@ class RecordedStep:
     """Takes the first steps normally, records one as a CUDA graph, and replays it for batches of the same shape."""
 
     def __init__(self, step: Step) -> None:
-        self._step, self._taken = step, 0
+        self._step = step
+        self._taken = 0
         self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         self._graph: torch.cuda.CUDAGraph | None = None
         self._noise: Noise | None = None
@@ -37,37 +38,28 @@ class RecordedStep:
 
     def __call__(self, noise: Noise | None, *inputs: Tensor) -> Tensor:
         """Take one step with these inputs, and return its losses."""
-        if self._graph is not None and not self._is_like(noise, inputs):
-            self._graph, self._taken = None, 0
+        shapes = [tensor.shape for tensor in inputs]
+        if self._graph is not None and (noise is not self._noise or shapes != [x.shape for x in self._inputs]):
+            self._graph = None
+            self._taken = 0
         if self._graph is None and self._taken < WARM_UP:
             self._taken += 1
-            return self._aside(noise, inputs)
-        if self._graph is None:
-            self._record(noise, inputs)
-        for place, given in zip(self._inputs, inputs, strict=True):
-            place.copy_(given)
-        assert self._graph is not None
+            current = torch.cuda.current_stream()
+            self._stream.wait_stream(current)
+            with torch.cuda.stream(self._stream):  # CUDA requires another stream for the steps before the recorded one
+                losses = self._step(noise, *inputs)
+            current.wait_stream(self._stream)
+            return losses
+        if self._graph is None:  # a step is recorded without being taken; it will read its inputs from `_inputs`
+            self._noise = noise
+            self._inputs = [tensor.clone() for tensor in inputs]
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph):
+                self._losses = self._step(noise, *self._inputs)
+        for place, tensor in zip(self._inputs, inputs, strict=True):
+            place.copy_(tensor)
         self._graph.replay()
         return self._losses.clone()
-
-    def _is_like(self, noise: Noise | None, inputs: tuple[Tensor, ...]) -> bool:
-        return noise is self._noise and all(a.shape == b.shape for a, b in zip(self._inputs, inputs, strict=True))
-
-    def _aside(self, noise: Noise | None, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Take a step on another stream, as CUDA requires before it is recorded."""
-        here = torch.cuda.current_stream()
-        self._stream.wait_stream(here)
-        with torch.cuda.stream(self._stream):
-            losses = self._step(noise, *inputs)
-        here.wait_stream(self._stream)
-        return losses
-
-    def _record(self, noise: Noise | None, inputs: tuple[Tensor, ...]) -> None:
-        """Record a step without taking it; the recording reads its inputs from `self._inputs`."""
-        self._noise, self._inputs = noise, [given.clone() for given in inputs]
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._losses = self._step(noise, *self._inputs)
 
 
 class TorchTrainer(Trainer):
@@ -85,11 +77,12 @@ class TorchTrainer(Trainer):
         seed: int,
     ) -> None:
         super().__init__(start, data, comparison, balance=balance, weight_decay=weight_decay)
-        self._device, self._seed = device, seed
+        self._device = device
+        self._seed = seed
         self._module = to_train(start, device)
         self._parameters = [parameter for parameter in self._module.parameters() if parameter.requires_grad]
         for parameter in self._parameters:
-            parameter.grad = torch.zeros_like(parameter)  # a batch for one head is a step of both, as in the engine
+            parameter.grad = torch.zeros_like(parameter)  # a head without rows has a gradient of 0, as in the engine
         self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._rate = torch.zeros((), device=device)
@@ -118,7 +111,9 @@ class TorchTrainer(Trainer):
     def _take_step(self, batches: Batches, step: int, rate: float) -> Tensor:  # -> (2,) global and local loss
         self._taken += 1
         self._rate.fill_(float(bias_corrected(np.array([rate]), self._taken)[0]))
-        noise, epsilon, preferences = None, None, self._preferences(batches, step)
+        noise = None
+        epsilon = None
+        preferences = self._preferences(batches, step)
         if batches.noised:
             noise = self._noise(batches.row_scales)
             epsilon = self._to_device(batches.noise[step] * self._data.learned_columns)
@@ -129,7 +124,7 @@ class TorchTrainer(Trainer):
         return self._step(noise, rows, preferences, epsilon)
 
     def _preferences(self, batches: Batches, step: int) -> Tensor | None:
-        """Return π̂ of the step's candidates, computed by its anchors unless the batch has it; None: there are none."""
+        """Return π̂ of the step's candidates; None: there are none. It is computed from anchors, if need be."""
         if not batches.candidates:
             return None
         if batches.preferences is not None:
@@ -137,11 +132,12 @@ class TorchTrainer(Trainer):
         candidates, _, anchors = np.split(
             batches.positions[step], [2 * batches.candidates, 2 * batches.candidates + batches.noised], axis=1
         )
-        return self._to_device(preference(self._comparison, candidates, anchors, batches.comparisons_per_candidate))
+        return self._to_device(preference(self._comparison, candidates, anchors, batches.opponents))
 
     def _step(self, noise: Noise | None, rows: Tensor, preferences: Tensor | None, epsilon: Tensor | None) -> Tensor:
         """Compute the losses and their gradients, update the weights, and return the members' mean losses."""
-        compared, losses = 0 if preferences is None else 2 * preferences.shape[2], rows.new_zeros(2, len(rows))
+        losses = rows.new_zeros(2, len(rows))
+        compared = 0 if preferences is None else 2 * preferences.shape[2]
         for parameter in self._parameters:
             parameter.grad.zero_()  # type: ignore[union-attr]
         if preferences is not None:
@@ -155,7 +151,7 @@ class TorchTrainer(Trainer):
 
     @torch.no_grad()
     def _update(self) -> None:
-        """Update by Adam as the engine does: torch's own adds ε elsewhere, and when recorded cannot change its rate."""
+        """Update by Adam as the engine does: torch's own adds ε elsewhere, and its rate cannot change once recorded."""
         decay = self._weight_decay
         for parameter, mean, square in zip(self._parameters, self._means, self._squares, strict=True):
             assert parameter.grad is not None
@@ -165,7 +161,7 @@ class TorchTrainer(Trainer):
             parameter.sub_(self._rate * mean / (square.sqrt() + SMALLEST_ROOT))
 
     def _noise(self, row_scales: RowScales) -> Noise:
-        """Return the noise scales of the rows on the device; they are cached, being the same in every step of a run."""
+        """Return the noise scales of the rows on the device, cached: they are the same in every step of a run."""
         if self._noise_of is None or self._noise_of[0] is not row_scales:
             places = np.arange(len(row_scales.eta)) % row_scales.potentials
             learned = self._data.learned_columns

@@ -1,11 +1,11 @@
 """Train networks: our schedule, and the trainers that take its steps.
 
-Ours: a step takes one batch for each head, and one update follows from the sum of the losses. The number of steps does
-not grow with the number of rows. The paper's schedule is in `paper.py`.
+In each step of our schedule both heads have a batch, and the weights are updated by the sum of their losses. The number
+of steps does not grow with the number of rows. The paper's schedule is in `paper.py`.
 
-The compiled engine takes the steps on a CPU; torch (`torch_trainer.py`) those of encoders and GPUs. The members of an
-ensemble share nothing, and neither do heads with a trunk each, so threads change no bit of the result. One step of the
-engine is followed from here into `engine/training.h`.
+On a CPU the compiled engine takes the steps (`engine/training.h`); torch takes those of encoders and on GPUs
+(`torch_trainer.py`). Each member of an ensemble can be trained on a thread of its own, and each head that has its own
+trunk: they share no weights, so threads change no bit of the result.
 """
 
 from abc import ABC, abstractmethod
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,10 @@ from centrality.model.fitted import History
 from centrality.network.engine_backend import background_in
 from centrality.network.network import Network
 
-HISTORY_LINES = 50  # that a budget of steps leaves, however many steps it has
-MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε
+HISTORY_LINES = 50  # of a history, however many steps there are
+MEAN_DECAY = 0.9  # Adam's usual β₁,
+SQUARE_DECAY = 0.999  # β₂
+SMALLEST_ROOT = 1e-8  # and ε
 
 Losses = NDArray[np.float32]  # (steps, 2) global, local
 
@@ -42,8 +45,8 @@ def train(
         network,
         data,
         comparison,
-        # The local loss is a mean over columns: the more columns, the smaller a noised row's gradient in the trunk,
-        # until the global loss alone would shape it.
+        # The local loss is a mean over columns, so its gradient becomes smaller with more columns. The global loss
+        # becomes smaller with it, or it alone would train the trunk that both heads share.
         balance=int(data.learned_columns.sum()) ** -0.5,
         weight_decay=config.weight_decay,
         device=config.device,
@@ -52,11 +55,11 @@ def train(
     sampler = BatchSampler(data, comparison, config, rng)
     rates = decayed_learning_rates(config.learning_rate, config.steps)
     losses: Losses = np.zeros((config.steps, 2), dtype=np.float32)
-    rows_used = 0  # since rows were drawn into memory
-    at_once = sampler.steps_at_once(config.steps)
+    rows_used = 0  # since the rows in memory were drawn
+    together = sampler.steps_at_once(config.steps)
     with trainer.running(config.steps, progress=config.progress):
-        for start in range(0, config.steps, at_once):
-            stop = min(start + at_once, config.steps)
+        for start in range(0, config.steps, together):
+            stop = min(start + together, config.steps)
             losses[start:stop] = trainer.take_steps(sampler.draw(stop - start), rates[start:stop])
             require_finite_losses(losses[start:stop], stop, config)
             rows_used += (stop - start) * sampler.rows_per_step
@@ -76,7 +79,7 @@ def decayed_learning_rates(learning_rate: float, steps: int) -> NDArray[np.float
 
 
 def empty_history() -> History:
-    """Return a history without lines: the number of a step, and the mean losses of both heads up to it."""
+    """Return a history without lines; a line has the number of a step, and both heads' mean losses up to it."""
     return {"step": [], "global": [], "local": []}
 
 
@@ -126,15 +129,19 @@ class Trainer(ABC):
     def __init__(
         self, start: Network, data: TrainingData, comparison: Comparison, *, balance: float, weight_decay: float
     ) -> None:
-        self._start, self._data, self._comparison = start, data, comparison
-        self._balance, self._weight_decay = balance, weight_decay
+        self._start = start
+        self._data = data
+        self._comparison = comparison
+        self._balance = balance
+        self._weight_decay = weight_decay
         self._taken = 0  # steps so far
-        self._advance: Callable[[int], object] = lambda steps: None  # the bar
-        self.members, self.width = start.members, data.width
+        self._advance: Callable[[int], object] = lambda steps: None  # moves the bar
+        self.members = start.members
+        self.width = data.width
 
     @contextmanager
     def running(self, steps: int, *, progress: bool) -> Iterator[None]:
-        """Show a bar of so many steps in the block, if there is to be one."""
+        """Show a bar of so many steps inside the block, with `progress`."""
         from tqdm import tqdm  # here: only a fit needs it
 
         with tqdm(total=steps, disable=not progress, desc="FUSE", unit="step", leave=False) as bar:
@@ -153,13 +160,13 @@ class Trainer(ABC):
         """Return the network with the weights it has now."""
 
     def reload(self) -> None:
-        """Look at the training data again, which now holds other rows. The engine reads them where they are."""
+        """Use the rows that the training data holds now. The engine reads them where they are: it has nothing to do."""
         return
 
     def global_step(self, candidates: Index, preferences: NDArray[np.float32], rate: float) -> float:
         """Take a step for the global head alone, and return its loss.
 
-        Of the candidates, (members, 2b), the first b are compared with the others: preferences (members, 1, b).
+        Candidates (members, 2b) are b first ones, then b second ones; preferences (members, 1, b) are π̂ of their pairs.
         """
         no_noise = np.empty((1, self.members, 0, self.width), dtype=np.float32)
         no_scales = RowScales.assign([1.0] * self._start.layout.potentials, 0, balanced=False)
@@ -213,10 +220,11 @@ class EngineTrainer(Trainer):
         weight_decay: float,
     ) -> None:
         super().__init__(start, data, comparison, balance=balance, weight_decay=weight_decay)
-        layout, weights = start.layout, start.weights
+        weights = [start.weights[name].reshape(start.members, -1) for name in start.layout.shapes()]
         self._engine = engine
-        self._values = np.concatenate([weights[name].reshape(layout.members, -1) for name in layout.shapes()], axis=1)
-        self._mean, self._square = np.zeros_like(self._values), np.zeros_like(self._values)  # Adam's moments
+        self._weights = np.concatenate(weights, axis=1)  # (members, ..) all weights of a member, one after another
+        self._mean = np.zeros_like(self._weights)  # Adam's moments
+        self._square = np.zeros_like(self._weights)
         self._background = background_in(engine, start)
         self._threads = cores()
 
@@ -225,55 +233,52 @@ class EngineTrainer(Trainer):
         corrected = bias_corrected(rates, self._taken + 1)
         losses = np.zeros((self.members, len(batches), 2), dtype=np.float32)
         self._taken += len(batches)
-        apart = self._start.layout.trunks == 2 and batches.noised > 0 and batches.candidates > 0
-        # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
-        heads = ("local", "global") if apart else ("both",)
-        jobs = [(member, head) for head in heads for member in range(self.members)]
-
-        def train(job: tuple[int, str]) -> None:
-            self._train_member(*job, batches, rates=corrected, losses=losses[job[0]])
-
-        if self._threads == 1 or len(jobs) == 1:
-            for job in jobs:
-                train(job)
+        has_both_heads = batches.noised > 0 and batches.candidates > 0
+        # The local head has most of the work. It comes first, so that no thread begins with it when others are done.
+        heads = ("local", "global") if self._start.layout.trunks == 2 and has_both_heads else ("both",)
+        members = [member for _ in heads for member in range(self.members)]
+        heads_of_members = [head for head in heads for _ in range(self.members)]
+        train = partial(self._train_member, batches=batches, rates=corrected, losses=losses)
+        if self._threads == 1 or len(members) == 1:
+            list(map(train, members, heads_of_members))
         else:
-            with ThreadPoolExecutor(min(self._threads, len(jobs))) as pool:
-                list(pool.map(train, jobs))
+            with ThreadPoolExecutor(min(self._threads, len(members))) as pool:
+                list(pool.map(train, members, heads_of_members))
         self._advance(len(batches))
         return np.asarray(np.mean(losses, axis=0, dtype=np.float64), dtype=np.float32)
 
     def _train_member(
         self, member: int, heads: str, batches: Batches, *, rates: NDArray[np.float32], losses: Losses
     ) -> None:
-        """Train these heads of a member, "both" or one that has a trunk of its own, and fill in their losses."""
-        data, row_scales = self._data, batches.row_scales
+        """Train these heads of a member, "both" or one that has a trunk of its own, and fill in losses[member]."""
+        row_scales = batches.row_scales
         named = self._comparison if isinstance(self._comparison, NamedMetric) else None
         self._engine.train(
-            values=self._values[member],
+            values=self._weights[member],
             mean=self._mean[member],
             square=self._square[member],
             hidden=list(self._start.layout.hidden),
             trunks=self._start.layout.trunks,
-            rows=data.candidates,
-            vectors=data.candidates if named is None else named.vectors,
+            rows=self._data.candidates,
+            vectors=self._data.candidates if named is None else named.vectors,
             metric="given" if named is None else named.kernel,
             tie=0.0 if named is None else named.tie,
             positions=np.ascontiguousarray(batches.positions[:, member]),
             noise=np.ascontiguousarray(batches.noise[:, member]),
             preferred=None if batches.preferences is None else np.ascontiguousarray(batches.preferences[:, member]),
             candidates=batches.candidates,
-            opponents=batches.comparisons_per_candidate,
+            opponents=batches.opponents,
             potentials=row_scales.potentials,
             eta=row_scales.eta,
             weight=row_scales.weight,
-            learned=data.learned_columns,
+            learned=self._data.learned_columns,
             balance=self._balance,
             weight_decay=self._weight_decay,
             mean_decay=MEAN_DECAY,
             square_decay=SQUARE_DECAY,
             smallest_root=SMALLEST_ROOT,
             rates=rates,
-            losses=losses,
+            losses=losses[member],
             background=self._background,
             member=member,
             heads=heads,
@@ -281,11 +286,12 @@ class EngineTrainer(Trainer):
 
     def network(self) -> Network:
         """Return the network with the weights it has now."""
-        at, weights = 0, {}
+        weights = {}
+        start = 0
         for name, shape in self._start.layout.shapes().items():
-            count = int(np.prod(shape[1:]))
-            weights[name] = self._values[:, at : at + count].reshape(shape).copy()
-            at += count
+            stop = start + int(np.prod(shape[1:]))
+            weights[name] = self._weights[:, start:stop].reshape(shape).copy()
+            start = stop
         return replace(self._start, weights=weights)
 
 

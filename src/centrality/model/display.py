@@ -1,7 +1,7 @@
-"""What users see of a model: attributes, notebook picture, frames.
+"""What users see of a model: attributes, a picture in notebooks, frames of results.
 
-`model.set_output(transform="pandas")` (or "polars") is scikit-learn's way to ask. Here it holds for every method that
-gives something for each row. Without it, every method returns an array, whatever the input was.
+Frames are asked for as in scikit-learn, by `model.set_output(transform="pandas")` (or "polars"). Here that holds for
+every method that returns something for each row. Otherwise these methods return arrays, whatever rows they were given.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 
-BINS, HEIGHT = 30, 44  # bars of a histogram, and pixels
+BARS = 30  # of a histogram
+HEIGHT = 44  # of a histogram, in pixels
 COLOURS = {"global": text.BLUE, "local": text.RED}
 
 ATTRIBUTES: dict[str, Callable[[Any], object]] = {
@@ -38,11 +39,11 @@ ATTRIBUTES: dict[str, Callable[[Any], object]] = {
 
 
 class FittedAttributes:
-    """Give parts of the fitted value as attributes of the model, which exist once it is fitted.
+    """Offers parts of the fitted value as attributes of the model, which exist once it is fitted.
 
-    `history_` are the losses of training, `noise_scale_` the noise scales used, `center_` the deepest vector at the
-    model's own t (given a context, in one that is typical of it), and `offset_` the score below which
-    `predict` says outlier at that t.
+    `history_` holds the losses of training, `noise_scale_` the noise scales used, `center_` the deepest vector at the
+    model's own t (with a context, in the context of a typical row), and `offset_` the score below which `predict` says
+    outlier at that t.
     """
 
     t: float
@@ -52,7 +53,7 @@ class FittedAttributes:
     center_: NDArray[np.float64]
     offset_: float
 
-    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+    if not TYPE_CHECKING:  # else a type checker would believe that every name is an attribute
 
         def __getattr__(self, name: str) -> object:
             if name in ATTRIBUTES and hasattr(self, "fitted_"):
@@ -63,18 +64,22 @@ class FittedAttributes:
         return [*super().__dir__(), *(ATTRIBUTES if hasattr(self, "fitted_") else ())]
 
     def _html_repr(self) -> str:
-        """Put facts and a picture above what scikit-learn shows of an estimator, once it is fitted."""
+        """Put facts and a picture of a fitted model above what scikit-learn shows of every estimator."""
         estimator: str = super()._html_repr()  # type: ignore[misc]
         fitted = vars(self).get("fitted_") or getattr(vars(self).get("model_"), "fitted_", None)
-        return estimator if fitted is None else f"<div>{_facts(self, fitted)}{_picture(fitted)}</div>{estimator}"
+        if fitted is None:
+            return estimator
+        heads = zip(COLOURS, fitted.training_scores.quantiles, strict=True)
+        histograms = "".join(_histogram(head, values) for head, values in heads)
+        return f"<div>{_facts_table(self, fitted)}<div>{histograms}</div></div>{estimator}"
 
 
-def _facts(model: Any, fitted: FittedModel) -> str:
+def _facts_table(model: Any, fitted: FittedModel) -> str:
     report = fitted.report
     lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
     if representation := reader_of(model).about().get("representation"):
         lines["represented by"] = representation
-    with suppress(InputError):  # marks set it only at the t at which they were learned
+    with suppress(InputError):  # raised if marks were learned at another t: there is no threshold at this one
         lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"
     if fitted.inliers is None:
         lines["calibration rows"] = "none: holdout= or calibrate() gives p-values"
@@ -83,17 +88,12 @@ def _facts(model: Any, fitted: FittedModel) -> str:
     return text.facts_table(lines, [] if report is None else report.warnings)
 
 
-def _picture(fitted: FittedModel) -> str:
-    """Draw how the training rows' scores are distributed, a small histogram for each head."""
-    heads = zip(COLOURS, fitted.training_scores.quantiles, strict=True)
-    return "<div>" + "".join(_histogram(name, values) for name, values in heads) + "</div>"
-
-
-def _histogram(name: str, values: NDArray[np.float64]) -> str:
-    counts = np.histogram(values, bins=BINS, range=(0, 1))[0]
+def _histogram(head: str, values: NDArray[np.float64]) -> str:
+    """Draw how one head's scores of the training rows are distributed."""
+    counts = np.histogram(values, bins=BARS, range=(0, 1))[0]
     heights = HEIGHT * counts / max(counts.max(), 1)
-    bars = [text.Bar(HEIGHT - height, height, COLOURS[name]) for height in heights]
-    label = f"{name} centrality of the training rows, from 0 to 1"
+    bars = [text.Bar(HEIGHT - height, height, COLOURS[head]) for height in heights]
+    label = f"{head} centrality of the training rows, from 0 to 1"
     return (
         f"<figure style='display:inline-block;margin:0 1em .5em 0'>{text.chart(bars, HEIGHT, label)}"
         f"<figcaption style='font-size:.8em'>{label}</figcaption></figure>"
@@ -102,8 +102,8 @@ def _histogram(name: str, values: NDArray[np.float64]) -> str:
 
 Matrix = NDArray[np.float64]
 
-# What each method's numbers are called: a column's name, or several.
-NAMES: dict[str, str | tuple[str, ...]] = {
+# Names of the columns that each method returns; () stands for the names of the model's features.
+COLUMNS: dict[str, str | tuple[str, ...]] = {
     "heads": ("global", "local"),
     "raw": ("global", "local"),
     "centrality": "centrality",
@@ -117,46 +117,43 @@ NAMES: dict[str, str | tuple[str, ...]] = {
     "explain": (),
     "reasons": (),
 }
-COMPUTES = (
-    "calibrate",
-    "certificate",
-    "threshold",
-    "drift",
-    "drift_report",
-    "transform",
-)  # use the above, and want arrays
+# Methods that call those above and need arrays from them, whatever the user asked for.
+CALLERS = ("calibrate", "certificate", "threshold", "drift", "drift_report", "transform")
 
-_inside: ContextVar[bool] = ContextVar("_inside", default=False)  # whether another method is the caller
+_called_by_method: ContextVar[bool] = ContextVar("_called_by_method", default=False)  # rather than by the user
 Model = TypeVar("Model", bound=type)
 
 
 def frames_when_asked(cls: Model) -> Model:
     """Decorate a class of models so that results with one value per row have the type that `set_output` asks for."""
-    for name in (*NAMES, *COMPUTES):
-        setattr(cls, name, _framed(getattr(cls, name), NAMES.get(name)))
+    for name in (*COLUMNS, *CALLERS):
+        setattr(cls, name, _returning_frames(getattr(cls, name), COLUMNS.get(name)))
     return cls
 
 
-def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> Callable[..., Any]:
+def _returning_frames(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> Callable[..., Any]:
+    """Return the method, changed to return a frame of these columns if the user asked for frames; None: as it is."""
+
     @wraps(method)
     def framed(self: Any, *arguments: Any, **options: Any) -> Any:
-        if _inside.get():
+        if _called_by_method.get():
             return method(self, *arguments, **options)
-        token = _inside.set(True)
+        token = _called_by_method.set(True)
         try:
             result = method(self, *arguments, **options)
         finally:
-            _inside.reset(token)
+            _called_by_method.reset(token)
         if names is None:
             return result
         X = arguments[0] if arguments else options["X"]
         if isinstance(result, Reasons):
-            return _labelled(self, result, X)
+            return _with_labels(self, result, X)
         container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
         if container == "default":
             return result
         if names == ():
-            columns = _features(self, result.shape[1])
+            features = reader_of(self).features()
+            columns = [f"x{j}" for j in range(result.shape[1])] if features is None else list(map(str, features.names))
         elif isinstance(names, tuple):
             columns = list(names)
         elif result.ndim == 1:
@@ -166,7 +163,7 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
             t = np.linspace(0, 1, result.shape[1]) if t is None else t
             columns = [column_name(names, float(at), self.t) for at in t]
         index = None if reader_of(self).input_spec().one_series else _index(X)
-        return _contained(container, result, columns, index)
+        return _as_frame(container, result, columns, index)
 
     return framed
 
@@ -177,8 +174,8 @@ def _index(X: object) -> Any:
     return None if callable(index) else index
 
 
-def _labelled(model: "CentralityModel", reasons: Reasons, X: object) -> Reasons:
-    """Call each row by its label in X, if there are labels; of a long series, a window by the one of its first row."""
+def _with_labels(model: "CentralityModel", reasons: Reasons, X: object) -> Reasons:
+    """Return the reasons with the labels of the rows in X, if there are any; a window has that of its first row."""
     index = _index(X)
     if index is None:
         return reasons
@@ -186,21 +183,15 @@ def _labelled(model: "CentralityModel", reasons: Reasons, X: object) -> Reasons:
     return replace(reasons, labels=[labels[row] for row in reader_of(model).rows_of(len(labels))])
 
 
-def _features(model: "CentralityModel", width: int) -> list[str]:
-    """Return the names of the features of explanations; numbers without names are named by their position."""
-    features = reader_of(model).features()
-    return [f"x{j}" for j in range(width)] if features is None else [str(name) for name in features.names]
-
-
-def _contained(container: str, values: Matrix, columns: Sequence[str], index: object) -> object:
-    """Return the values as a Series, or as a frame of these columns."""
+def _as_frame(container: str, values: Matrix, columns: Sequence[str], index: object) -> object:
+    """Return the values as a frame of these columns, or as a Series if they are one column."""
     if container == "polars":
-        import polars as pl  # installed, or `set_output` would have refused
+        import polars as pl  # it is installed: else `set_output` would have raised
 
         if values.ndim == 1:
             return pl.Series(columns[0], values)
         return pl.DataFrame({name: values[:, j] for j, name in enumerate(columns)})
-    import pandas as pd  # installed, for the same reason
+    import pandas as pd  # installed for the same reason
 
     if values.ndim == 1:
         return pd.Series(values, index=index, name=columns[0])

@@ -1,20 +1,22 @@
 """Explain scores: contributions, typical points, the smallest corrections.
 
-A column is to blame for what the score gains when this column alone moves toward the value of a typical point. For a
-Gaussian, the first step of that is the column's residual given the others, so that of two columns that follow each
-other both take the blame for a broken pair. (Slopes along a straight line share the score out, too, but then one of two
-such columns gets +150 and the other -145, where both together cost 5.) What no column gains alone is shared in
-proportion to squared distances. The typical point is the deepest one of the region next to the row: compared with
-another one, features that distinguish the regions would be blamed, not those that are odd. Two points belong to one
-region if the local head has no valley on the straight line between them.
+A row is compared with a typical point. The gain of a column is how much the row's score rises when this column alone
+moves toward the point: the larger the gain, the more the column is to blame. Where two columns follow each other and a
+row breaks that, moving either of them helps, so both are blamed. (The other common way, to add up slopes along the
+straight line to the point, gives one of two such columns +150 and the other -145, when together they cost 5.) The part
+of the score's change that no column gains by itself is shared in proportion to squared distances from the point.
 
-Shares are never negative and sum to 1, so that no feature contributes more to a head score than what that score changes
-by. `Mixing.contributions` makes contributions to the centrality at t of those to the two head scores.
+The point is the deepest one of the region nearest to the row. With a point of another region, the features in which the
+regions differ would be blamed rather than those that are odd. Two points belong to one region if the local head has no
+valley on the straight line between them.
 
-A correction changes a column to the value of the nearest typical point or, if the column is a number, to another
-frequent value where that one fits the rest of the row better: the typical number of school years would be wrong beside
-a doctorate. The search is greedy: each step changes the column that raises the score most. Then columns that are not
-needed get their values back, and numbers move only as far as they must.
+Shares are never negative and sum to 1, so that no feature contributes more to a head score than the whole change of
+that score. `Mixing.contributions` turns contributions to the two head scores into contributions to the centrality.
+
+A correction gives a column its value at the nearest typical point or, if the column is a number, another frequent value
+that fits the rest of the row better: the typical number of school years would be wrong beside a doctorate. The search
+is greedy: each step changes the column that raises the score most. At the end, columns that need not change get their
+values back, and numbers move only as far as they must.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,19 +40,20 @@ if TYPE_CHECKING:
     from centrality.model.reader import RowReader
 
 
-FRACTIONS = np.array([1.0, 0.5, 0.25, 0.125], dtype=np.float32)  # of the way to the point; the best counts
+FRACTIONS = np.array([1.0, 0.5, 0.25, 0.125], dtype=np.float32)  # of the way to the point that a feature is moved
 MIDDLE = 0.5  # the t whose slope chooses the features to try
 MOST = 16  # features of a row that are tried one by one; 32, or all, name the right one no better (Ames, 80 columns)
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
-ROWS_WALKED = 680  # rows in a block of walks
-VALUES_TRIED = 1 << 20  # numbers in a block of rows explained, each tried once for each feature
-NEIGHBOURS = 10  # rows whose mean is a typical point, so that no row is kept
-SAMPLE, VALUES = 4000, 1 << 22  # most rows searched for further regions, and most values of them; at least 200 rows
-PERIPHERAL = 0.2  # the share of the rows, the least dense and the least central, that no region is made from
-VALLEY = 0.5  # how deep a valley is, in head scores
-STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # along the line between two points
+ROWS_WALKED = 680  # rows of a block of paths toward the centre
+VALUES_TRIED = 1 << 20  # numbers that a block of explained rows holds, times the features tried
+NEIGHBOURS = 10  # a typical point is the mean of so many rows: a model stores no row itself
+REGION_ROWS = 4000  # rows searched for further regions, at most
+REGION_VALUES = 1 << 22  # numbers in these rows, at most, but for tables so wide that 200 rows have more
+PERIPHERAL = 0.2  # no region is searched for among this share of the rows: the least dense, and the least central
+VALLEY = 0.5  # how much lower, in head scores, the line between two points is where a valley parts them
+STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # where on that line the head score is looked at
 BISECTIONS = 10  # steps of the bisection that finds how far numbers must move
-LEVELS = np.linspace(0.05, 0.95, 19)  # quantiles of a column: values that are frequent, and checked for whole numbers
+LEVELS = np.linspace(0.05, 0.95, 19)  # the quantiles of a column that stand for its frequent values
 CLOSE = 1e-5  # a number this close to a whole one counts as whole
 
 Matrix = NDArray[np.float64]
@@ -66,37 +69,41 @@ class ScoreField:
     calibration: Calibration
     reach: float  # the distance, in scaled units, within which scores change most
     refinement: Refinement | None = None  # learned from marks, added to both head scores
-    kinds: ContextCalibration | None = None  # makes scores comparable between contexts
+    context_calibration: ContextCalibration | None = None  # makes scores comparable between contexts
 
     def shares(self, points: Matrix, rows: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
-        """Return each number's share in the difference between a row's head scores and those of its point, all scaled.
+        """Return each column's share in the difference between a row's head scores and those of its point, both scaled.
 
-        `owner` says which feature a number belongs to. Shares are at least 0 and sum to 1, or are all 0 where row and
-        point are equal. In each head, the one of row and point that scores lower moves toward the other.
+        `owner` says which feature a column belongs to. Shares are at least 0 and sum to 1, or are all 0 if row and
+        point are equal.
         """
         change = self._head_scores(points) - self._head_scores(rows)
         gains = self._gains(rows, points, owner)
+        # Where the point scores lower than the row, gains are those of the point when it moves toward the row.
         above = np.flatnonzero((change < 0).any(1))
         if len(above):
             gains_of_points = self._gains(points[above], rows[above], owner)
             gains[above] = np.where(change[above, :, None] < 0, gains_of_points, gains[above])
-        rest = np.maximum(np.abs(change) - gains.sum(2), 0.0)  # what is left when each feature has had its gain
+        rest = np.maximum(np.abs(change) - gains.sum(2), 0.0)  # the change that no feature gains by itself
         step = np.abs(points - rows)
         square = safe_divide(step, step.max(1, keepdims=True)) ** 2
         square_of_feature = sum_by_feature(square, owner, int(owner.max()) + 1)
         blame = gains + rest[:, :, None] * _normalized(square_of_feature)[:, None]
-        # Change that is 0 in both directions leaves no blame: distance alone shares out what rounding makes of it.
+        # If nothing gains and nothing is left, distances alone share out the change, which is rounding.
         blame = np.where(blame.any(2, keepdims=True), blame, square_of_feature[:, None])
-        within_feature = safe_divide(square, square_of_feature[:, owner])
-        return np.asarray(_normalized(blame)[:, :, owner] * within_feature[:, None])
+        share_within_feature = safe_divide(square, square_of_feature[:, owner])
+        return np.asarray(_normalized(blame)[:, :, owner] * share_within_feature[:, None])
 
     def _gains(self, rows: Matrix, points: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, 2, features)
-        """Return what each head score of a row gains, at most, when one feature alone moves toward the point."""
+        """Return by how much each head score rises when one feature alone moves toward the point, at the best fraction.
+
+        Of many features, only those whose slope promises most are tried; the others gain 0.
+        """
         n, p = rows.shape
         features = int(owner.max()) + 1
         start = rows.astype(np.float32)
         step = (points - rows).astype(np.float32)
-        candidates = np.tile(np.arange(features), (n, 1))
+        candidates = np.tile(np.arange(features), (n, 1))  # (n, candidates) features
         if features > MOST:
             promise = sum_by_feature(self.slope(rows, MIDDLE) * step, owner, features)
             candidates = np.argsort(-promise, axis=1, kind="stable")[:, :MOST]
@@ -114,65 +121,67 @@ class ScoreField:
         return np.moveaxis(gains, 2, 1)
 
     def _head_scores(self, rows: Matrix) -> Matrix:  # (n, 2)
-        """Return the head scores of scaled rows, before they are compared within contexts."""
+        """Return the head scores of scaled rows, before `kinds` makes them comparable."""
         scores = self.calibration.units(self.calibration.raw(self.scorer(rows.astype(np.float32))))
         return scores if self.refinement is None else scores + self.refinement.shift(rows)[:, None]
 
     def ascend(self, rows: Matrix, centre: Matrix, steps: int, free: NDArray[np.bool_], t: float) -> Matrix:
-        """Return scaled points, each at least as central at t as the one before; only `free` columns move.
+        """Return paths of scaled points, (n, steps + 1, p), on which f(x, t) never falls; only `free` columns move.
 
-        Each step goes along the slope or straight toward the centre (far outside, slopes mislead), whichever raises f
-        more. It goes as far as is best, but no farther than the pace of a walk that ends at the centre, and never far
-        beyond what lies between the row and the centre in any column: all points stay finite in the user's units.
-        The result is (n, steps + 1, p).
+        Each step goes either along the slope or straight toward the centre (far outside, slopes mislead), whichever
+        raises f more. Of several lengths, the best is taken: at most that of equal steps that end at the centre, or
+        half as much again along the slope. In no column does a point lie farther than `reach` outside of the interval
+        from the row to the centre, so that all points stay finite in the user's units.
         """
         low = np.minimum(rows, centre) - self.reach
         high = np.maximum(rows, centre) + self.reach
         points = [rows]
-        for left in range(steps, 0, -1):
+        for steps_left in range(steps, 0, -1):
             here = points[-1]
             to_centre = (centre - here) * free
-            pace = np.linalg.norm(to_centre, axis=1, keepdims=True) / left
-            along = _of_length(self.slope(here, t) * free, 1.5 * pace)  # a winding path is longer than a straight one
-            along = (np.clip(here + along, low, high) - here) * free
-            gain_of_slope, by_slope = self._best(here, along, t)
-            gain_of_line, by_line = self._best(here, to_centre / left, t)
-            points.append(np.where((gain_of_slope >= gain_of_line)[:, None], by_slope, by_line))
+            pace = np.linalg.norm(to_centre, axis=1, keepdims=True) / steps_left
+            uphill = self.slope(here, t) * free
+            length = np.linalg.norm(uphill, axis=1, keepdims=True)
+            uphill = safe_divide(uphill, length) * (1.5 * pace)  # a winding path is longer than a straight one
+            uphill = (np.clip(here + uphill, low, high) - here) * free
+            gain_uphill, point_uphill = self._best_on_line(here, uphill, t)
+            gain_to_centre, point_to_centre = self._best_on_line(here, to_centre / steps_left, t)
+            points.append(np.where((gain_uphill >= gain_to_centre)[:, None], point_uphill, point_to_centre))
         return np.stack(points, axis=1)
 
-    def _best(self, here: Matrix, ahead: Matrix, t: float) -> tuple[Matrix, Matrix]:
-        """Return the largest rise of f along these straight lines, and its point: the start if f never rises."""
+    def _best_on_line(self, here: Matrix, ahead: Matrix, t: float) -> tuple[Matrix, Matrix]:  # (n,), (n, p)
+        """Return the largest rise of f between `here` and `here + ahead`, and where it is: here, if f never rises."""
         lengths = np.array([0.0, *0.5 ** np.arange(HALVINGS)[::-1]], dtype=np.float32)
         at = np.broadcast_to(lengths, (len(here), len(lengths)))
         raw = self.raw_on_lines(here.astype(np.float32), ahead.astype(np.float32), at)
         f = self._mixed(self.calibration, raw, here, t)
-        gain = self._mixed(self.calibration.as_soft(), raw, here, t)  # what "clip" cuts off has no slope to follow
+        gain = self._mixed(self.calibration.as_soft(), raw, here, t)  # it rises even where "clip" is flat
         if self.refinement is not None:
             points = here[:, None] + ahead[:, None] * lengths[:, None]
             shift = self.refinement.shift(points.reshape(-1, here.shape[1])).reshape(f.shape)
             f = f + shift
             gain = gain + shift
-        gain = np.where(f >= f[:, :1], gain - gain[:, :1], -np.inf)  # NaN is no gain
+        gain = np.where(f >= f[:, :1], gain - gain[:, :1], -np.inf)  # where f falls, or is NaN, there is no gain
         best = gain.argmax(1)
         return gain.max(1), here + ahead * lengths[best][:, None]
 
     def _mixed(self, calibration: Calibration, raw: Matrix, rows: Matrix, t: float) -> Matrix:  # (n, s, 2) -> (n, s)
-        """Return the raw scores mixed at t, each point scored in the context of its row."""
+        """Return the raw scores of s points for each row, calibrated in the context of the row and mixed at t."""
         n, s, _ = raw.shape
         scores = calibration.units(raw.reshape(n * s, 2))
-        if self.kinds is not None:
-            scores = self.kinds(scores, np.repeat(rows, s, axis=0))
+        if self.context_calibration is not None:
+            scores = self.context_calibration(scores, np.repeat(rows, s, axis=0))
         return calibration.mixing.mixed(scores, t).reshape(n, s)
 
     def slope(self, rows: Matrix, t: float) -> Matrix:  # (n, p)
-        """Return the derivative of the mixture at t, with soft calibration, by the scaled rows."""
+        """Return the derivative of the score at t by the scaled rows, as if calibration were "soft"."""
         z = rows.astype(np.float32)
         on_lines, back = self.scorer.along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
         outputs = on_lines[:, :, 0]
         soft = self.calibration.as_soft()
         raw = soft.raw(outputs)
         by_outputs = soft.raw_back(outputs, soft.mixing.weights(soft.units(raw), t) * soft.unit_slopes(raw))
-        # A far row's slope may be too small for float32: only its direction is needed.
+        # Far away, slopes may be too small for float32: they are divided by the largest one until they are summed.
         largest = np.abs(by_outputs).max((0, 2), keepdims=True)
         by_outputs = safe_divide(by_outputs, largest)
         slope = back(by_outputs[:, :, None].astype(np.float32)).astype(np.float64) * largest[0]
@@ -186,49 +195,48 @@ class ScoreField:
 
 
 def low_heads(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)
-    """Say which of a row's heads lies below its bound; an empty string for a row without heads."""
+    """Say which of a row's heads lie below their bounds; an empty string for a row without heads."""
     low = heads < bounds
     named = np.array(["typical", "global", "local", "both"])[low[:, 0] + 2 * low[:, 1]]
     return np.where(np.isnan(heads).any(1), "", named)
 
 
 def sum_by_feature(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matrix:  # (..., q) -> (..., groups)
-    """Add up the contributions of the numbers that belong to the same feature."""
+    """Add up the contributions of the columns that belong to the same feature."""
     sums = np.zeros((*parts.shape[:-1], groups))
     np.add.at(np.moveaxis(sums, -1, 0), owner, np.moveaxis(parts, -1, 0))
     return sums
 
 
 def _normalized(sizes: Matrix) -> Matrix:  # (..., features)
-    """Return sizes divided by their sum; sizes that are all 0 stay so."""
+    """Divide sizes by their sum; sizes that are all 0 stay 0."""
     return safe_divide(sizes, sizes.sum(-1, keepdims=True))
 
 
-def _of_length(vectors: Matrix, length: Matrix) -> Matrix:  # (n, p), (n, 1)
-    """Rescale vectors to these lengths; a vector of zeros stays zero."""
-    return safe_divide(vectors, np.linalg.norm(vectors, axis=1, keepdims=True)) * length
-
-
 def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: ScoreField, scaling: Scaling) -> Matrix:
-    """Return (k, p) typical points in the user's units; the first is the deepest by `scores`, others by `local`."""
+    """Return a typical point of each region, (k, p), in the user's units.
+
+    The first is the deepest one by `scores`. The others are deepest in their regions by the `local` head scores.
+    """
     points = [centre_of(rows, scores, scaling)]
-    count = min(rows.shape[0], SAMPLE, max(VALUES // rows.shape[1], 200))
+    count = min(rows.shape[0], REGION_ROWS, max(REGION_VALUES // rows.shape[1], 200))
     sample = subsample_evenly(np.arange(rows.shape[0]), count)
-    # A far group, however dense, is odd: its rows are explained by what sets them apart from typical ones.
-    sample = sample[_upper(local[sample]) & _upper(scores[sample])]
+    # A group far away is odd, however dense it is: the point that its rows are compared with lies elsewhere.
+    sample = sample[_not_peripheral(local[sample]) & _not_peripheral(scores[sample])]
     central = rows[sample]
     height = local[sample]
     group = _farthest_first_groups(scaling.scaled(central), int(height.argmax()))
     members = [np.flatnonzero(group == k) for k in range(group.max() + 1)]
     deepest = [centre_of(central[at], height[at], scaling) for at in members if len(at) >= NEIGHBOURS]
     for point in sorted(deepest, key=lambda point: -float(_heights(field, scaling, point, point)[0])):
-        if all(_valley(field, scaling, point, other) for other in points):
+        lines = (_heights(field, scaling, point, other) for other in points)
+        if all(line.min() < min(line[0], line[-1]) - VALLEY for line in lines):
             points.append(point)
     return np.stack(points)
 
 
 def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
-    """Return the deepest point: the mean of the deepest row and its nearest neighbours, so that no row is kept."""
+    """Return the mean of the deepest row and its nearest neighbours, which is no row itself."""
     n = rows.shape[0]
     deepest = scaling.scaled(rows[[int(scores.argmax())]])
     size = rows_per_block(rows.shape[1])
@@ -239,18 +247,18 @@ def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  #
     return np.asarray(neighbours.mean(0) * unit)
 
 
-def _upper(scores: Matrix) -> NDArray[np.bool_]:
+def _not_peripheral(scores: Matrix) -> NDArray[np.bool_]:
     return np.asarray(scores >= np.quantile(scores, PERIPHERAL))
 
 
 def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p) -> (n,)
-    """Return which of the points is nearest to each row; all are scaled."""
+    """Return the number of the point nearest to each row; points and rows are scaled."""
     distances = [np.einsum("ij,ij->i", rows - point, rows - point) for point in points]
     return np.asarray(np.stack(distances).argmin(0))
 
 
 def _farthest_first_groups(z: Matrix, first: int) -> NDArray[np.intp]:
-    """Group rows around at most MOST of them; each of these is the row farthest from those chosen before."""
+    """Choose at most MOST rows, each the farthest from those before; return the number of each row's nearest one."""
     chosen = [first]
     distance = np.full(len(z), np.inf)
     group = np.zeros(len(z), dtype=np.intp)
@@ -264,13 +272,8 @@ def _farthest_first_groups(z: Matrix, first: int) -> NDArray[np.intp]:
         chosen.append(int(distance.argmax()))
 
 
-def _valley(field: ScoreField, scaling: Scaling, a: Matrix, b: Matrix) -> bool:
-    heights = _heights(field, scaling, a, b)
-    return bool(heights.min() < min(heights[0], heights[-1]) - VALLEY)
-
-
 def _heights(field: ScoreField, scaling: Scaling, a: Matrix, b: Matrix) -> Matrix:
-    """Return the local head score along the straight line from a to b."""
+    """Return the local head score at STOPS on the straight line from a to b."""
     ends = scaling.apply(np.stack([a, b]))
     raw = field.raw_on_lines(ends[:1], ends[1:] - ends[:1], STOPS[None])[0]
     return np.asarray(field.calibration.units(raw)[:, 1])
@@ -278,7 +281,7 @@ def _heights(field: ScoreField, scaling: Scaling, a: Matrix, b: Matrix) -> Matri
 
 @dataclass(frozen=True)
 class Correction:
-    """The smallest correction found for one row: its columns, their values, and the values that would be enough.
+    """The smallest correction found for one row: the columns to change, their values before and after.
 
     >>> from centrality.model.explain import Correction
     >>> str(Correction(3, ("price",), (-5.0,), (12.0,), 0.02, 0.31, enough=True))
@@ -286,34 +289,29 @@ class Correction:
     """
 
     row: int
-    columns: tuple[str, ...]  # none: the row is not odd
+    columns: tuple[str, ...]  # empty if the row is not odd
     before: tuple[object, ...]
     after: tuple[object, ...]
     centrality: float
-    corrected: float  # the centrality it would then have
-    enough: bool  # False: so many columns are odd that changing a few does not help
+    corrected: float  # the centrality after the correction
+    enough: bool  # whether the row would then not be odd; False if too many columns are odd
 
     def __str__(self) -> str:
         if not self.columns:
             return f"row {self.row:,}: not odd" if self.enough else f"row {self.row:,}: no correction found"
-        changes = zip(self.columns, self.before, self.after, strict=True)
-        text = ", ".join(_change(*change) for change in changes)
-        rest = "" if self.enough else "; still odd"
-        return f"row {self.row:,}: {text} (centrality {self.centrality:.2f}, then {self.corrected:.2f}{rest})"
-
-
-def _change(name: str, old: object, new: object) -> str:
-    """Write one change of a cell; for a text no new value is known.
-
-    >>> _change("note", "asdf", None)
-    'note other than asdf'
-    """
-    return f"{name} other than {number(old)}" if new is None else f"{name} {number(new)} instead of {number(old)}"
+        changes = [
+            # For a text, no new value is known.
+            f"{name} other than {number(old)}" if new is None else f"{name} {number(new)} instead of {number(old)}"
+            for name, old, new in zip(self.columns, self.before, self.after, strict=True)
+        ]
+        ending = "" if self.enough else "; still odd"
+        centrality = f"centrality {self.centrality:.2f}, then {self.corrected:.2f}"
+        return f"row {self.row:,}: {', '.join(changes)} ({centrality}{ending})"
 
 
 @dataclass(frozen=True)
 class Corrections(Sequence[Correction]):
-    """The corrections of several rows, one for each: print them, or take them one by one.
+    """The corrections of several rows, one each: print them, or take them one by one.
 
     >>> from centrality.model.explain import Correction, Corrections
     >>> one = Correction(3, ("price",), (-5.0,), (12.0,), 0.02, 0.31, enough=True)
@@ -339,7 +337,7 @@ class Corrections(Sequence[Correction]):
 
 
 def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
-    """Return the smallest correction of each row of X; it is empty for a row without a vector."""
+    """Return the smallest correction of each row of X; a row without a vector has one without columns."""
     names = reader.features_with_names().names
     fitted = reader.fitted
     vectors = reader.vectors(X)
@@ -349,8 +347,8 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
     bound = fitted.offset_for(t)
     values = reader.values(X, vectors)
 
-    def score(rows: Matrix) -> Matrix:
-        return fitted.scores(rows, t)
+    def score(points: Matrix) -> Matrix:
+        return fitted.scores(points, t)
 
     rows = []
     for k, row in enumerate(np.asarray(dense(vectors), dtype=np.float64)):
@@ -385,10 +383,10 @@ class Change:
 
 
 def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.intp], bound: float) -> Change:
-    """Change as few features of a row as possible, until the row's score reaches `bound`.
+    """Change as few features of a row as possible until its score reaches `bound`.
 
-    `owner` says which feature each number of the row belongs to. A feature takes its value of the first of the `goals`,
-    (k, p); a feature of one number takes that of whichever goal gives the best score.
+    `owner` says which feature each number of the row belongs to. A feature of several numbers is set to its values in
+    the first of the `goals`, (k, p); a feature of one number, to its value in whichever goal gives the best score.
     """
     if score(row[None])[0] >= bound:
         return Change(row, (), enough=True)
@@ -409,7 +407,8 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
         enough = bool(scores[best] >= bound)
         chosen.append(options[best][0])
         options = [(group, goal) for group, goal in options if group != chosen[-1]]
-    if not enough and len(goals) > 1:  # values that fit an odd row can lead nowhere; those of one typical row cannot
+    # Frequent values that seem to fit an odd row may lead to a dead end; the typical point alone does not.
+    if not enough and len(goals) > 1:
         return smallest_change(score, row, goals[:1], owner, bound)
     if not enough:
         return Change(row, (), enough=False)
@@ -418,40 +417,43 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
         if score(without[None])[0] >= bound:
             chosen = [other for other in chosen if other != group]
             changed = without
-    single = np.isin(owner, [group for group in chosen if numbers[group] == 1])
-    return Change(_no_farther(score, row, changed, single, bound), tuple(chosen), enough=True)
+    of_one_number = np.isin(owner, [group for group in chosen if numbers[group] == 1])
+    return Change(_no_farther(score, row, changed, of_one_number, bound), tuple(chosen), enough=True)
 
 
 def _frequent_values(fitted: "FittedModel") -> Matrix:  # (levels, p)
-    """Return values of each column that are frequent in the training rows; none where there is a context."""
+    """Return values of each column that are frequent in the training rows; none if the model has a context."""
     columns = fitted.training_scores.columns
     if columns is None or fitted.context is not None:
         return np.empty((0, fitted.width))
-    places = [np.searchsorted(upto, LEVELS) for upto in columns.upto.T]
-    return np.column_stack([values[place] for values, place in zip(columns.values.T, places, strict=True)])
+    pairs = zip(columns.values.T, columns.upto.T, strict=True)
+    return np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
 
 
-def _no_farther(score: Score, row: Matrix, changed: Matrix, single: NDArray[np.bool_], bound: float) -> Matrix:
-    """Find by bisection how far `single` numbers must move; features of several numbers move all the way."""
+def _no_farther(score: Score, row: Matrix, changed: Matrix, movable: NDArray[np.bool_], bound: float) -> Matrix:
+    """Move `movable` numbers back toward the row, by bisection, as far as the score still reaches `bound`."""
     low = 0.0
     high = 1.0
     for _ in range(BISECTIONS):
         share = (low + high) / 2
-        candidate = np.where(single, row + share * (changed - row), changed)
+        candidate = np.where(movable, row + share * (changed - row), changed)
         if score(candidate[None])[0] >= bound:
             high = share
         else:
             low = share
-    return np.where(single, row + high * (changed - row), changed) if high < 1 else changed
+    return np.where(movable, row + high * (changed - row), changed) if high < 1 else changed
 
 
 def _with_whole_counts(
     reader: "RowReader", row: Matrix, change: Change, owner: NDArray[np.intp], frequent: Matrix
 ) -> Matrix:
-    """Return the corrected row with changed values of integer columns rounded away from the row's original value."""
+    """Return the corrected row; where a column holds whole numbers, its changed value is rounded onward to one.
+
+    A column holds whole numbers if its frequent values in the training rows are whole: extreme ones may be wrong.
+    """
     corrected = change.row.copy()
     for group in change.groups:
-        place = int(np.flatnonzero(owner == group)[0])  # its value; a second number, if any, marks a missing one
+        place = int(np.flatnonzero(owner == group)[0])  # of the value; a second number, if any, says if it is missing
 
         def value(z: float, place: int = place, group: int = group) -> object:
             point = corrected.copy()
@@ -460,17 +462,15 @@ def _with_whole_counts(
 
         here = value(corrected[place])
         beside = value(corrected[place] - np.copysign(1.0, corrected[place]))
-        if not (_is_number(here) and _is_number(beside)) or here == beside or not _holds_counts(frequent, place, value):
+        if not (_is_number(here) and _is_number(beside)) or here == beside:
             continue
+        examples = [value(z) for z in frequent[:, place]]
+        if not examples or not all(_is_number(x) and abs(x - np.round(x)) < CLOSE * max(abs(x), 1.0) for x in examples):
+            continue
+        # Between here and beside the value is taken to change evenly, so a division gives the whole number's place.
         whole = np.floor(here + CLOSE) if corrected[place] < row[place] else np.ceil(here - CLOSE)
         corrected[place] += (whole - here) / (here - beside) * np.copysign(1.0, corrected[place])
     return corrected
-
-
-def _holds_counts(frequent: Matrix, place: int, value: Callable[[float], object]) -> bool:
-    """Say whether a column of the training rows held whole numbers, but for its extreme values, which may be wrong."""
-    values = [value(z) for z in frequent[:, place]]
-    return bool(values) and all(_is_number(x) and abs(x - np.round(x)) < CLOSE * max(abs(x), 1.0) for x in values)
 
 
 def _is_number(value: object) -> TypeGuard[float]:

@@ -1,13 +1,14 @@
 """A fitted model: from vectors to scores, contributions and thresholds.
 
 Rows come in as (n, p) arrays or CSR matrices in the user's units, already checked. They pass through the networks,
-whose outputs become two raw scores (`raw`) and then a pair of units (`units`). Everything else follows from that pair:
-the score at t is its mixture, the centrality is the mixture squeezed into [0, 1].
+whose outputs become two raw scores (`raw`), and these two calibrated scores, of the global and of the local head
+(`units`). All else follows from these two: the score at t is their mixture, the centrality is the mixture squeezed into
+[0, 1].
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,6 +23,7 @@ from centrality._internal.checks import InputError, optional
 from centrality._internal.devices import cores, is_cpu
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
+from centrality.analysis.apart import count_apart
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.report import Report
 from centrality.engine import engine
@@ -44,11 +46,12 @@ Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
 
-FEWEST_PER_BLOCK = 8  # rows that `rows_per_block` never divides
+SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
+FEWEST_PER_BLOCK = 8  # `rows_per_block` never returns fewer rows
 
 
 def map_blocks(work: Callable[[CheckedRows], NDArray[Number]], X: CheckedRows, device: str) -> NDArray[Number]:
-    """Return `work` of the rows, block by block on all cores; row i belongs to X[i]."""
+    """Apply `work` to the rows, block by block on all cores: row i of the result is that of X[i]."""
     return work(X) if X.shape[0] <= FEWEST_PER_BLOCK else block_by_block(X, rows_per_block(X.shape[1]), work, device)
 
 
@@ -62,9 +65,11 @@ def block_by_block(
         return work(X)
     result: NDArray[Number] | None = None
     threads = cores() if is_cpu(device) else 1
-    with ThreadPoolExecutor(threads) as pool:  # it starts none before there is work for them
+    map_starts: Callable[..., Iterable[NDArray[Number]]]
+    with ThreadPoolExecutor(threads) as pool:  # no thread starts before it has work
+        map_starts = pool.map if threads > 1 else map
         try:
-            parts = (pool.map if threads > 1 else map)(lambda start: work(X[start : start + size]), starts)
+            parts = map_starts(lambda start: work(X[start : start + size]), starts)
             for start, part in zip(starts, parts, strict=True):
                 if result is None:
                     result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
@@ -77,15 +82,14 @@ def block_by_block(
 
 
 def map_valid_rows(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-    """Return `work` of these vectors, row by row; the result is NaN for rows without a vector, which are all NaN."""
-    if not isinstance(vectors, np.ndarray) or not np.isnan(vectors[:, 0]).any():  # one column tells: quick
+    """Apply `work` to the rows that have a vector; the result is NaN for the others, whose numbers are all NaN."""
+    if not isinstance(vectors, np.ndarray) or not np.isnan(vectors[:, 0]).any():  # quick: one column is enough
         return work(vectors)
     valid = np.asarray(~np.isnan(vectors).all(1))
     if valid.all():
         return work(vectors)
-    values = work(
-        vectors[valid] if valid.any() else np.zeros((1, vectors.shape[1]))
-    )  # one row gives the result's shape
+    # Without any valid row, a row of zeros tells the shape of the result.
+    values = work(vectors[valid] if valid.any() else np.zeros((1, vectors.shape[1])))
     result = np.full((len(vectors), *values.shape[1:]), np.nan)
     result[valid] = values[: valid.sum()]
     return result
@@ -101,34 +105,39 @@ def scorer_for(network: Network, device: str = "cpu") -> NetworkScorer:
     return TorchScorer(network, device)
 
 
-OFFSET_STEPS = 40  # values of t from 0 to 1: between two of them, quantiles of scores are nearly linear in t
+OFFSET_STEPS = 40  # intervals between t = 0 and t = 1, in each of which quantiles of scores are nearly linear in t
 History = dict[str, list[float]]
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel(FrozenArrays):
-    """Everything that scoring needs, and the record of the fit. It is immutable: a change makes a new value."""
+    """Everything that scoring needs, and the record of the fit. It never changes: methods return changed copies."""
 
     network: Network
     scorer: NetworkScorer = field(compare=False, repr=False)  # the network, packed for scoring on the device
     scaling: Scaling
     calibration: Calibration
     noise_scale: tuple[float, ...]
-    independent_halves: bool  # each network was trained on another half of the rows
-    offset: float  # the score below which `predict` says outlier
-    offset_at_t: float  # the t for which `offset` holds
-    offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: marks set only the one
+    members_differ: bool  # several networks, each trained on other rows
+    offset: float  # the score at `offset_at_t` below which `predict` says outlier
+    offset_at_t: float
+    offsets: Matrix | None  # (OFFSET_STEPS + 1,) the offsets from t = 0 to t = 1; None after marks, which set only one
     history: History  # the losses of training
-    remembered: Reservoir = field(compare=False, repr=False)  # for further training; never saved in a file
-    names: tuple[str, ...] | None  # of the columns, where the training rows had names
-    inliers: conformal.CalibrationRows | None  # the calibration rows; None: no row was left out of training
+    remembered: Reservoir = field(compare=False, repr=False)  # a sample of the training rows; never saved in a file
+    names: tuple[str, ...] | None  # the names of the columns, if the training rows had any
+    inliers: conformal.CalibrationRows | None  # the calibration rows; None if no row was left out of training
     training_scores: TrainingScores
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
-    context: Context | None = None  # makes the user's rows relative to their context; all else here is about those
-    kinds: ContextCalibration | None = None  # makes units comparable between kinds of rows
-    report: Report | None = None  # None while the fit goes on
-    refinement: Refinement | None = None  # the correction learned from marks; None: no marks were learned
-    device: str = field(default="cpu", compare=False)  # where it scores
+    # Expresses the user's rows relative to their context; the networks and all other attributes take relative rows.
+    context: Context | None = None
+    context_calibration: ContextCalibration | None = None  # makes units comparable between rows of different contexts
+    report: Report | None = None  # None until the fit is complete
+    refinement: Refinement | None = None  # the correction learned from marks; None before any were learned
+    device: str = field(default="cpu", compare=False)  # the device that scores
+
+    def knows_offset_for(self, t: float) -> bool:
+        """Say whether it is known at this t which rows are outliers: marks set it at one t only."""
+        return self.offsets is not None or t == self.offset_at_t
 
     def offset_for(self, t: float) -> float:
         """Return the score below which `predict` says outlier at this t."""
@@ -142,9 +151,9 @@ class FittedModel(FrozenArrays):
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
     def to_torch(self, t: float, device: str = "cpu", context: Context | None = None) -> Centrality:
-        """Return a torch module that goes from rows to scores; `t` is used by calls that give none.
+        """Return a torch module that scores rows; `t` is its default.
 
-        With the `context` it takes the user's rows; without it, rows that `relative` has changed already.
+        With the `context` it takes the user's rows; without it, the relative ones that `relative` returns.
         """
         optional("torch", "torch")
         from centrality.torch.module import Centrality  # brings torch
@@ -155,28 +164,28 @@ class FittedModel(FrozenArrays):
             self.calibration,
             self.refinement,
             context=context,
-            kinds=self.kinds,
+            context_calibration=self.context_calibration,
             t=t,
             device=device,
         )
 
     @cached_property
-    def _by_device(self) -> dict[str, DeviceScorer]:
+    def _gpu_scorers(self) -> dict[str, DeviceScorer]:  # by device
         return {}
 
-    def _on_gpu(self, rows: Any) -> DeviceScorer | None:
-        """Return the scorer of the GPU that holds the rows or the model; None if some of the work needs the CPU."""
+    def _gpu_scorer(self, rows: Any) -> DeviceScorer | None:
+        """Return the scorer of the GPU that holds the rows or the model; None if the rows are scored on the CPU."""
         device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
         if not device.startswith("cuda") or sparse.issparse(rows):
             return None
         from centrality.torch.module import DeviceScorer  # brings torch
 
-        if device not in self._by_device:
-            self._by_device[device] = DeviceScorer(self.to_torch(0.5, device), device)
-        return self._by_device[device]
+        if device not in self._gpu_scorers:
+            self._gpu_scorers[device] = DeviceScorer(self.to_torch(0.5, device), device)
+        return self._gpu_scorers[device]
 
     def tensor_on_gpu(self, X: Any) -> Tensor | None:
-        """Return X if it is a tensor that can be scored on its own GPU; None if it must be checked on the CPU."""
+        """Return X if it is a tensor of finite numbers that its own GPU can score; else None: the CPU checks it."""
         if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda:
             return None
         if self.context is not None:
@@ -185,7 +194,7 @@ class FittedModel(FrozenArrays):
         return X.detach() if fits and bool(X.isfinite().all()) else None
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_by_device"}  # made again
+        return {name: value for name, value in vars(self).items() if name != "_gpu_scorers"}
 
     @property
     def width(self) -> int:
@@ -198,73 +207,74 @@ class FittedModel(FrozenArrays):
         return list(self.names) if self.names is not None else [f"x{j}" for j in range(self.width)]
 
     def on(self, device: str) -> FittedModel:
-        """Return the same model on this device."""
+        """Return this model as one that scores on this device."""
         if self.device == device:
             return self
         return replace(self, device=device, scorer=scorer_for(self.network, device))
 
-    # Rows relative to their kinds, where there is a context.
+    # Rows relative to their context, if the model has one.
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return the user's rows relative to their context, as the methods below take them; unchanged without one."""
+        """Return the user's rows relative to their context; without a context, as they are.
+
+        All methods below take relative rows.
+        """
         return rows if self.context is None else self.context.relative(rows)
 
     def absolute(self, rows: Matrix) -> Matrix:
         """Return rows or points in the user's units: the inverse of `relative`."""  # (n, p)
         return rows if self.context is None else self.context.absolute(rows)
 
-    def _in_context_of(self, points: Matrix, rows: Matrix) -> Matrix:
-        """Return the points, each with the context of its row."""  # (n, p), (n, p)
+    def _in_context_of(self, points: Matrix, rows: Matrix) -> Matrix:  # (n, p), (n, p) -> (n, p)
+        """Return the points, each with the context columns of the row of the same number."""
         if self.context is not None:
             points = points.copy()
             points[:, self.context.given] = rows[:, self.context.given]
         return points
-
-    def _behaviour(self) -> NDArray[np.intp]:
-        return np.arange(self.width) if self.context is None else self.context.behaviour
 
     def typical_for(self, rows: CheckedRows) -> Matrix:
         """Return the typical point nearest to each row, in the row's context."""  # (n, p)
         return self._in_context_of(self.typical[self.nearest_typical(rows)], dense(rows))
 
     def origins(self, rows: CheckedRows, points: Matrix | None = None) -> Matrix:
-        """Return the units of the point each row is explained against: the nearest of these, in the row's context."""
-        points = self.typical if points is None else points
-        at = self.nearest(points, rows)
-        if self.context is None:
-            return self.units(points)[at]
-        return self.units(self._in_context_of(points[at], dense(rows)))  # (n, 2)
+        """Return the head scores of the point that each row is compared with: the nearest one, in the row's context.
 
-    # From rows to scores, each one forward pass.
+        Without `points`, that is the nearest typical point.
+        """  # (n, 2)
+        points = self.typical if points is None else points
+        number = self.nearest(points, rows)
+        if self.context is None:
+            return self.units(points)[number]
+        return self.units(self._in_context_of(points[number], dense(rows)))
+
+    # From rows to scores, each by one forward pass.
 
     def raw(self, rows: CheckedRows) -> Matrix:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
         return map_blocks(lambda block: self.scorer.raw(block, self.scaling, self.calibration), rows, self.device)
 
     def units(self, rows: CheckedRows) -> Matrix:
-        """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
-        if (on_gpu := self._on_gpu(rows)) is not None:
-            return on_gpu.units(rows)
+        """Return the head scores: global and local, calibrated so that they can be mixed."""  # (n, 2)
+        if (gpu_scorer := self._gpu_scorer(rows)) is not None:
+            return gpu_scorer.units(rows)
         units = map_blocks(
             lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
         )
-        if self.kinds is not None:
-            units = self.kinds(units, dense(rows))
+        if self.context_calibration is not None:
+            units = self.context_calibration(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
 
     def shift(self, rows: CheckedRows) -> Matrix:
         """Return the correction learned from marks, added to both head scores; 0 without marks."""  # (n,)
-        return np.zeros(rows.shape[0]) if self.refinement is None else self._of_scaled(rows, self.refinement.shift)
+        return np.zeros(rows.shape[0]) if self.refinement is None else self._map_scaled(rows, self.refinement.shift)
 
     def refinement_by_column(self, rows: CheckedRows) -> Matrix:
-        """Return each column's part in the `shift` of each row."""  # (n, p)
-        return np.zeros(rows.shape) if self.refinement is None else self._of_scaled(rows, self.refinement.parts)
+        """Return how much of each row's `shift` is due to each column."""  # (n, p)
+        return np.zeros(rows.shape) if self.refinement is None else self._map_scaled(rows, self.refinement.parts)
 
-    def _of_scaled(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
-        def of_block(block: CheckedRows) -> Matrix:
-            return work(self.scaling.apply(block).astype(np.float64))
-
-        return map_blocks(of_block, rows, self.device)
+    def _map_scaled(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
+        """Apply `work` to the scaled rows, block by block."""
+        return map_blocks(lambda block: work(self.scaling.apply(block).astype(np.float64)), rows, self.device)
 
     @property
     def mixing(self) -> Mixing:
@@ -283,8 +293,13 @@ class FittedModel(FrozenArrays):
         return self.calibration.mixing.centrality(self.units(rows), t)
 
     def _is_native(self, rows: CheckedRows) -> bool:
-        """Say whether the engine computes all of a score: without a context, without marks, on the CPU."""
-        return self.kinds is None and self.refinement is None and self.device == "cpu" and not hasattr(rows, "is_cuda")
+        """Say whether the engine computes mixtures by itself: on the CPU, without a context and without marks."""
+        return (
+            self.context_calibration is None
+            and self.refinement is None
+            and self.device == "cpu"
+            and not hasattr(rows, "is_cuda")
+        )
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the head scores mixed at t."""  # (n,)
@@ -299,9 +314,11 @@ class FittedModel(FrozenArrays):
         Networks that were each trained on another half of the rows differ as much as two fits to all rows would (that
         is the variance by balanced half-samples); the mean of networks that saw the same rows differs by √members less.
         """  # (n,)
-        if (members := self.network.members) < 2:
+        members = self.network.members
+        if members < 2:
             raise InputError(
-                f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
+                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
+                "and remembers no rows. Call stability(X, rows) with the training rows X."
             )
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
@@ -309,12 +326,12 @@ class FittedModel(FrozenArrays):
             return np.stack([self.calibration.units(raw) for raw in self.calibration.of_members(outputs)], axis=1)
 
         by_member = np.moveaxis(map_blocks(of_members, rows, self.device), 1, 0)
-        if self.kinds is not None:
-            by_member = np.stack([self.kinds(scores, dense(rows)) for scores in by_member])
+        if self.context_calibration is not None:
+            by_member = np.stack([self.context_calibration(scores, dense(rows)) for scores in by_member])
         mixing = self.calibration.mixing
         mixtures = np.column_stack([mixing.mixed(scores, t) for scores in by_member])
         centralities = mixing.squeeze(mixtures + self.shift(rows)[:, None])
-        if self.independent_halves:
+        if self.members_differ:
             return np.asarray(np.std(centralities, axis=1))
         return np.asarray(np.std(centralities, axis=1, ddof=1) / np.sqrt(members))
 
@@ -323,10 +340,10 @@ class FittedModel(FrozenArrays):
     def contributions(
         self, rows: CheckedRows, baseline: Matrix | None = None, owner: NDArray[np.intp] | None = None
     ) -> Matrix:
-        """Return what each column contributes to units(row) - units(baseline): global, then local.
+        """Return what each column contributes to units(row) - units(baseline), for the global and the local head.
 
         Without a baseline, a row is compared with the typical point nearest to it. `owner` says which feature each
-        column belongs to, where several are one feature: they are tried together.
+        column belongs to: columns of one feature are changed together.
         """  # (n, 2, p)
         points = self.typical if baseline is None else baseline
         owner = np.arange(self.width) if owner is None else owner
@@ -346,14 +363,16 @@ class FittedModel(FrozenArrays):
         self, rows: CheckedRows, t: float, baseline: Matrix | None = None, owner: NDArray[np.intp] | None = None
     ) -> Matrix:
         """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
-        origin, mixing = self.origins(rows, baseline), self.calibration.mixing
-        return mixing.contributions(self.contributions(rows, baseline, owner), self.units(rows), origin, t)
+        origins = self.origins(rows, baseline)
+        return self.mixing.contributions(self.contributions(rows, baseline, owner), self.units(rows), origins, t)
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
-        """Return a path from each row toward the centre, on which f never falls."""  # (n, steps + 1, p)
+        """Return a path from each row toward the centre, on which f(x, t) never falls."""  # (n, steps + 1, p)
         field = self._field()
         center = self.scaling.scaled(self.typical[:1])
-        free = self.scaling.varying() & np.isin(np.arange(self.width), self._behaviour())
+        free = self.scaling.varying()
+        if self.context is not None:
+            free[self.context.given] = False
 
         def work(block: CheckedRows) -> Matrix:
             values = dense(block).astype(np.float64)
@@ -368,7 +387,7 @@ class FittedModel(FrozenArrays):
             self.calibration,
             reach=max(self.noise_scale) * self.width**0.5,
             refinement=self.refinement,
-            kinds=self.kinds,
+            context_calibration=self.context_calibration,
         )
 
     def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:
@@ -377,29 +396,56 @@ class FittedModel(FrozenArrays):
 
     def nearest(self, points: Matrix, rows: CheckedRows) -> NDArray[np.intp]:
         """Return which of these points, in the user's units, is nearest to each row."""  # (n,)
-        behaviour = self._behaviour()
-        scaled_points = self.scaling.scaled(points)[:, behaviour]
+        columns = slice(None) if self.context is None else self.context.behaviour
+        scaled_points = self.scaling.scaled(points)[:, columns]
+        return map_blocks(
+            lambda block: nearest(scaled_points, self.scaling.scaled(block)[:, columns]), rows, self.device
+        )
 
-        def work(block: CheckedRows) -> NDArray[np.intp]:
-            return nearest(scaled_points, self.scaling.scaled(block)[:, behaviour])
-
-        return map_blocks(work, rows, self.device)
-
-    # What the scores of calibration and training rows say about new ones.
+    # Thresholds, by the scores of calibration and training rows.
 
     def calibrated(self, units: Matrix | None, contamination: float | str = 0.0) -> FittedModel:
-        """Return this model with the calibration rows that have these units; None keeps the rows it has."""
+        """Return this model, calibrated by rows with these head scores; None stands for its present ones."""
         units = self.calibration_rows().units if units is None else units
         return replace(self, inliers=conformal.CalibrationRows.of(units, contamination, self.calibration.mixing))
 
     def threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
-        """Return the score at t, in units, below which rows with these units are to be called outliers."""
+        """Return the score at t below which those of the rows with these head scores are to be called outliers."""
         inliers = self.inlier_scores(t) if rule.needs_inliers else None
         return rule.threshold(self.mixing.mixed(units, t), inliers)
 
     def inlier_scores(self, t: float) -> Matrix:
-        """Return the scores at t, in units, of the calibration rows that count as inliers."""  # (m,) in order
+        """Return the scores at t of the calibration rows that count as inliers, in rising order."""  # (m,)
         return self.calibration_rows().scores(self.calibration.mixing, t)
+
+    def held_out_units(self, units: Matrix) -> Matrix:
+        """Return the units of training rows, given in their order, by networks that were trained without them.
+
+        Other rows, and training rows that all networks know, keep the units given.
+        """
+        inliers = self.inliers
+        present = np.flatnonzero(~np.isnan(units).any(1))
+        if inliers is None or inliers.rows is None or len(present) != self.remembered.seen:
+            return units
+        rows = present[inliers.rows]
+        both = np.column_stack([self.mixing.mixed(inliers.units, 0.5), self.mixing.mixed(units[rows], 0.5)])
+        if not np.asarray(np.corrcoef(both.argsort(0).argsort(0).T))[0, 1] > SAME_ROWS:
+            return units
+        units = units.copy()
+        units[rows] = inliers.units
+        return units
+
+    def stands_apart(self, units: Matrix, t: float) -> NDArray[np.bool_]:
+        """Say which of the rows with these units are too odd for the tail of the others."""
+        scores = self.mixing.mixed(self.held_out_units(units), t)
+        order = np.argsort(scores, kind="stable")  # rows without a score come last
+        apart = np.zeros(len(scores), dtype=bool)
+        apart[order[: count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
+        return apart
+
+    def calibration_count(self, t: float) -> int:
+        """Return how many calibration rows count as inliers at t; 0 if the model has none."""
+        return 0 if self.inliers is None else len(self.inlier_scores(t))
 
     def calibration_rows(self) -> conformal.CalibrationRows:
         """Return the calibration rows; raise if the model has none."""
@@ -411,9 +457,9 @@ class FittedModel(FrozenArrays):
         return self.inliers
 
     def bounds(self, low: float) -> Matrix:
-        """Return the `low` quantile of each head on typical rows."""  # (2,)
+        """Return the `low` quantile of each head over the calibration rows, or over the training rows without them."""
         if not 0 < low < 1:
             raise InputError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
         if self.inliers is not None:
             return self.calibration.mixing.squeeze(self.inliers.quantile(low))
-        return np.asarray(np.quantile(self.training_scores.quantiles, low, axis=1))
+        return np.asarray(np.quantile(self.training_scores.quantiles, low, axis=1))  # (2,)

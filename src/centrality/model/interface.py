@@ -6,7 +6,9 @@ A subclass defines how to fit and how to turn its rows into vectors; everything 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
 from os import PathLike
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -15,16 +17,15 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._internal.checks import InputError, fraction, generator, whole_number
-from centrality._internal.input import CentralityEstimator, Dissimilarity, ModelRows
+from centrality._internal.checks import InputError, generator, whole_number
+from centrality._internal.input import CentralityEstimator, CheckedRows, Dissimilarity, ModelRows
 from centrality.analysis import conformal
-from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
-from centrality.analysis.monitor import Monitor
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
-from centrality.analysis.severity import severity
-from centrality.model.display import FittedAttributes, frames_when_asked
+from centrality.analysis.shifted import checked_weights, drawn, estimated_weights
+from centrality.model.certainty import Certainty
+from centrality.model.display import frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
 from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.model.reader import RowReader
@@ -35,22 +36,23 @@ from centrality.network.scaling import dense
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
 
-MOST_WATCHED = 50  # columns that a monitor watches by themselves: with more, only scores
 LOW = 0.05  # a head is low below this quantile of typical rows
+EXPLORER = "centrality.apps.explorer.widget"  # the module of the notebook widget and the page
 
 Matrix = NDArray[np.float64]
 Model = TypeVar("Model", bound="CentralityModel")
 
 
 @frames_when_asked
-class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, ABC):
-    """Score rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
+class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
+    """Scores rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
 
-    _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
-    _measurements: NDArray[np.bool_] | None = None  # of vectors that a representation has scaled
+    # Of vectors that a representation makes: the names of the features, and which of them each number belongs to.
+    _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None
+    _measurements: NDArray[np.bool_] | None = None  # which numbers of such vectors are measurements
     __metadata_request__fit = {"dissimilarity": UNUSED}  # noqa: RUF012  (scikit-learn would cut a square matrix by rows)
 
-    # What a kind of model defines.
+    # These methods differ between kinds of models.
 
     @classmethod
     @abstractmethod
@@ -59,7 +61,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     @abstractmethod
     def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
-        """Learn what is typical of the rows of X."""
+        """Learn which rows are typical from the rows of X."""
 
     @abstractmethod
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
@@ -81,40 +83,37 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     def heads(self, X: ModelRows) -> Matrix:
         """Return global and local centrality, (n, 2), each in [0, 1]; `model.fitted_.mixing(heads, t)` mixes them."""
-        return self._scored(X, FittedModel.heads)
+        return self._map_scored_rows(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: ModelRows) -> Matrix:
         """Return both heads before calibration, (n, 2).
 
         With one network and one noise scale, as in `as_in_paper`, these are the paper's logit g and potential l.
-        Otherwise they are, of each head, the lowest of the networks' scores, each in its own units: good for ranking,
-        but no log-density.
+        Otherwise each head's raw score is the lowest that any of the networks gives, after each network has been
+        calibrated by itself: good for ranking, but no log-density.
         """
-        return self._of(X, FittedModel.raw)
+        return self._map_rows(X, lambda rows: self.fitted_.raw(rows))
 
     def centrality(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
-        """Say how central each row is, in [0, 1], at the model's own t or at this: (n,), or (n, len(t)) for a list."""
-        t = self._own_or(t)
-        checked_t(t)  # before the work, not after it
-        return self._scored(X, FittedModel.centrality, t)
+        """Say how central each row is, in [0, 1], at `t` or else the model's own t: (n,), or (n, len(t)) for a list."""
+        at = self.t if t is None else t
+        checked_t(at)  # before the work, not after it
+        return self._map_scored_rows(X, lambda rows: self.fitted_.centrality(rows, at))
 
     def score_samples(self, X: ModelRows) -> Matrix:
-        """Return the centrality at the model's own t on a scale without ends: larger means more normal.
+        """Return the centrality at the model's own t, not squeezed into [0, 1]: larger means more normal.
 
         It ranks rows as `centrality` does, and distinguishes far outliers to which `centrality` gives numbers near 0.
         """
-        return self._scored(X, FittedModel.scores, one_t(self.t))
-
-    def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
-        """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
-        return self._of(X, FittedModel.standard_error, one_t(self._own_or(t)))
+        t = one_t(self.t)
+        return self._map_scored_rows(X, lambda rows: self.fitted_.scores(rows, t))
 
     def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
         return self.heads(X)
 
     def fit_transform(self, X: ModelRows, y: object = None) -> Matrix:
-        """Fit, and return the heads; in a pipeline, `y` are the labels of what follows, and none of this model's."""
+        """Fit, and return the heads; `y` is not used: in a pipeline it holds the labels for later steps."""
         return self.fit(X).transform(X)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
@@ -123,27 +122,63 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: ModelRows | None = None, *, contamination: float | str = 0.0) -> Self:
+    def calibrate(
+        self,
+        X: ModelRows | None = None,
+        *,
+        contamination: float | str = 0.0,
+        weights: Sequence[float] | Matrix | None = None,
+        like: ModelRows | None = None,
+        random_state: int | None = 0,
+    ) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
-        They replace those that `fit` left out; without X, these stay. Of over 20,000, evenly spaced ones are kept.
-        Outliers among them make p-values too large: fewer are found. If you say that at most a share `contamination` of
-        them are outliers, the least central ones are left out: for a new inlier, P(p <= a) is then at most a + that.
-        With "auto", as right after `fit`, a group of them is left out that lies apart from the rest, if there is one.
+        They replace the calibration rows that `fit` left out of training; without X, those stay. Of more than 20,000
+        rows, 20,000 evenly spaced ones are used.
+        Outliers among the calibration rows make p-values too large, so that fewer outliers are found. If you say that
+        at most a share `contamination` of them are outliers, that share of them, the least central, is left out: for a
+        new inlier, P(p <= a) is then at most a + `contamination`. With "auto", as right after `fit`, a group that lies
+        apart from the other calibration rows is left out, if there is one.
+
+        Where the world has shifted, so that some kinds of rows are more frequent now, `weights` say how much more, one
+        for each row of X; or they are estimated from rows that are `like` those to come. Rows are drawn with chances in
+        proportion, so that all promises hold for the rows that come now, as far as the weights are right.
         """
         vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
+        if weights is not None or like is not None:
+            vectors = self._shifted(vectors, weights, like, generator(random_state))
         scores = None if vectors is None else map_valid_rows(vectors, self.fitted_.units)
         self.fitted_.remembered.warn_of_known(vectors)
         self._learn(self.fitted_.calibrated(scores, contamination))
-        if scores is not None and not contamination:
+        is_shifted = weights is not None or like is not None  # then many may be odd for the training rows
+        if scores is not None and not contamination and not is_shifted:
             self.fitted_.training_scores.warn_of_odd(self.fitted_.mixing.squeeze(scores))
         return self
+
+    def _shifted(
+        self,
+        vectors: CheckedRows | None,
+        weights: Sequence[float] | Matrix | None,
+        like: ModelRows | None,
+        rng: np.random.Generator,
+    ) -> CheckedRows:
+        """Return those of the calibration rows that are drawn by their weights."""
+        if vectors is None:
+            raise InputError("weights and like are about calibration rows: give X, the rows to calibrate on.")
+        if weights is not None and like is not None:
+            raise InputError("One of weights and like was wanted, got both.")
+        vectors = dense(vectors)
+        if like is None:
+            return vectors[drawn(checked_weights(weights, len(vectors)), rng)]
+        new = dense(self._reader().vectors(like))
+        vectors = vectors[~np.isnan(vectors).any(1)]
+        return vectors[drawn(estimated_weights(vectors, new[~np.isnan(new).any(1)], rng), rng)]
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
     ) -> Matrix:
-        """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
+        """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list of t.
 
         A p-value is the chance that an ordinary row scores as low as this one: P(p <= a) <= a for every a.
         That is exact with `holdout` or after `calibrate`, whose rows no network has seen, and holds approximately right
@@ -154,91 +189,8 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         rng = None if random_state is None else generator(random_state)
         return self._against_calibration_rows(
-            X, t, lambda rows, at, scores: conformal.p_values(rows.scores(self.fitted_.mixing, at), scores, rng)
+            X, t, lambda rows, at, scores: rows.p_values(self.fitted_.mixing, at, scores, rng)
         )
-
-    def severity(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
-        """Say one in how many ordinary rows is as odd as each row: (n,), or (n, len(t)) for a list.
-
-        40 means that about every fortieth ordinary row scores as low. Among the m calibration rows this is counted: it
-        is 1 / p. Numbers above m + 1 are extrapolated from the scores of the lowest calibration rows, and end at
-        10 (m + 1). `centrality.analysis.severity.in_words` writes a severity, and says where it is extrapolated.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> from centrality.analysis.severity import in_words
-        >>> model = FUSE(random_state=0, max_steps=200).fit(np.random.default_rng(0).normal(size=(1000, 2)))
-        >>> [in_words(number, calibration_rows=1000) for number in model.severity([[0.0, 0.0], [9.0, 9.0]])]
-        ['1 in 1', 'less than 1 in 10,000 (extrapolated)']
-        """
-
-        def severities(rows: conformal.CalibrationRows, at: float, scores: Matrix) -> Matrix:
-            return severity(rows.scores(self.fitted_.mixing, at), scores, rows.tail(self.fitted_.mixing, at))
-
-        return self._against_calibration_rows(X, t, severities)
-
-    def p_value_intervals(self, X: ModelRows, t: float | None = None, *, confidence: float = 0.95) -> Matrix:
-        """Return between which shares of ordinary rows that score as low each p-value lies, (n, 2).
-
-        A p-value is an estimate from m calibration rows. The interval is exact (Clopper and Pearson): it holds the true
-        share with at least this confidence, for each row by itself.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> model = FUSE(random_state=0, max_steps=200).fit(np.random.default_rng(0).normal(size=(900, 2)))
-        >>> model.p_values([[9.0, 9.0]]).round(4), model.p_value_intervals([[9.0, 9.0]]).round(4)
-        (array([0.0011]), array([[0.    , 0.0041]]))
-        """
-        confidence = fraction("confidence", confidence)
-        p = self.p_values(X, one_t(self._own_or(t)))
-        return conformal.p_value_intervals(p, len(self.fitted_.inlier_scores(one_t(self._own_or(t)))), confidence)
-
-    def certificate(
-        self,
-        rows: ModelRows,
-        *,
-        among: int | ModelRows | None = None,
-        t: float | None = None,
-        confidence: float = 0.95,
-    ) -> Certificate:
-        """Say how many of these rows are ordinary at most, in whatever way they were chosen: print it.
-
-        `among` are all rows that they were chosen from, or how many; without it, as many as the model was fitted to.
-        The more there were to choose from, the less is certain. It holds if calibration rows and ordinary rows are
-        exchangeable: exactly after `calibrate` or with `holdout`, approximately right after `fit`.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> rng = np.random.default_rng(0)
-        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(1000, 2)))
-        >>> new = rng.normal(size=(500, 2))
-        >>> new[:60] += 9
-        >>> lowest = np.argsort(model.score_samples(new))[:62]
-        >>> certificate = model.certificate(new[lowest], among=new)
-        >>> certificate.at_least >= 50
-        True
-        """
-        check_is_fitted(self)
-        t = one_t(self._own_or(t))
-        confidence = fraction("confidence", confidence)
-        calibration = self.fitted_.inlier_scores(t)
-        m = len(calibration)
-
-        def ranks(X: ModelRows) -> NDArray[np.int64]:
-            scores = self.fitted_.mixing.mixed(self._units(X), t)
-            unscored = np.isnan(scores)  # such a row may be ordinary
-            return np.where(unscored, m, np.searchsorted(calibration, scores, side="right"))
-
-        chosen = ranks(rows)
-        if among is None:
-            among = max(len(chosen), self.fitted_.remembered.seen)
-        if isinstance(among, int | np.integer):
-            if among < len(chosen):
-                raise InputError(f"among must be at least the {len(chosen):,} rows that were chosen, got {among}.")
-            pool = np.concatenate([chosen, np.full(int(among) - len(chosen), m)])
-        else:
-            pool = ranks(among)
-        return Certificate(len(chosen), most_ordinary(chosen, pool, m, confidence), len(pool), m, confidence)
 
     def threshold(
         self,
@@ -256,7 +208,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
         """
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
-        score = self.fitted_.threshold(self._units(X), rule, one_t(self._own_or(t)))
+        score = self.fitted_.threshold(self._units(X), rule, one_t(self.t if t is None else t))
         return float(self.fitted_.mixing.squeeze(np.array(score))) if np.isfinite(score) else score
 
     def detect(
@@ -268,22 +220,23 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         contamination: float | None = None,
         t: float | None = None,
     ) -> NDArray[np.bool_]:
-        """Say which rows are outliers: those less central than `threshold` says. Without a rule, fdr=0.05."""
+        """Say which rows are outliers: those less central than the `threshold` of a rule; without a rule, fdr=0.05."""
         rule = conformal.Rule.chosen_or_usual(fdr=fdr, false_positives=false_positives, contamination=contamination)
         scores = self._units(X)
-        t = one_t(self._own_or(t))
+        t = one_t(self.t if t is None else t)
         return np.asarray(self.fitted_.mixing.mixed(scores, t) < self.fitted_.threshold(scores, rule, t))
 
-    # Marks: what people said of rows.
+    # Marks that people put on rows.
 
     def learn_marks(self, X: ModelRows, marks: Marks) -> Self:
         """Return a model whose ranking has learned from rows that people marked; this one stays as it is.
 
-        X : the rows among which marks stand, best those of `fit` in their order: error rates hold for no others.
-        marks : "outlier", "fine" or None for each row of X; "later" is as None.
+        X : the rows that were marked and others, best all rows of `fit` in their order: error rates hold only then.
+        marks : "outlier", "fine" or None for each row of X; "later" means None.
 
-        Scores move by a sum over columns, `predict` calls what is more likely an outlier than not, and `detect` and
-        `p_values` compare with calibration rows that nobody calls outliers. Without marks nothing changes.
+        Each column adds a correction to the scores. `predict` calls a row an outlier that is more likely one than not;
+        `detect` and `p_values` leave rows marked as outliers out of the calibration rows. Without marks nothing
+        changes.
 
         >>> import numpy as np
         >>> from centrality import FUSE
@@ -302,15 +255,18 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return with_fitted(self, refine_with_marks(self.fitted_, vectors, marks, one_t(self.t)))
 
     def review(self, X: ModelRows, marks: Marks) -> Review:
-        """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
+        """Say which rows of X to look at next, given the marks so far, and how many outliers are likely left.
 
-        It takes the model as it was fitted, and all marks. Print it, or take its `order`, `chance` and `left`.
+        Call it on the model before it learned marks, with all marks. Print the result, or take its `order`, `chance`
+        and `left`.
         """
         vectors = self._reader().vectors(X)
         return review(self.fitted_, vectors, marks, one_t(self.t))
 
     def _units(self, X: ModelRows) -> Matrix:
-        return self._scored(X, FittedModel.units)
+        return self._map_scored_rows(X, lambda rows: self.fitted_.units(rows))
+
+    # Rows that come later.
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows are like the training rows: by their scores, column by column, and pair by pair.
@@ -336,95 +292,39 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             threshold=reader.about_threshold(heads, one_t(self.t)),
         )
 
-    def monitor(
-        self,
-        *,
-        alpha: float = 0.05,
-        every: float | None = None,
-        state: str | PathLike[str] | None = None,
-        t: float | None = None,
-        random_state: int | None = None,
-    ) -> Monitor:
-        """Watch rows that come one after another: `update(rows)` gives a value with `alarm`.
-
-        It watches the scores, among the calibration rows and the rows so far, and up to 50 columns, among the rows so
-        far.
-
-        While rows are exchangeable, an alarm is ever given with probability `alpha` at most, however long and however
-        often one looks. With `every` the monitor starts again after each alarm instead: the chance of a false one within
-        T rows is at most T / `every`. `state` is a file that `save` wrote, from which to go on.
-
-        >>> import numpy as np
-        >>> from centrality import FUSE
-        >>> rng = np.random.default_rng(0)
-        >>> model = FUSE(random_state=0, max_steps=200).fit(rng.normal(size=(500, 2)))
-        >>> monitor = model.monitor(random_state=0)
-        >>> monitor.update(rng.normal(size=(300, 2))).alarm
-        False
-        >>> monitor.update(rng.normal(size=(300, 2)) + 1).alarm
-        True
-        """
-        check_is_fitted(self)
-        reader = self._reader()
-        t = one_t(self._own_or(t))
-        mixing = self.fitted_.mixing
-        columns = self.fitted_.training_scores.columns
-        watched = columns is not None and columns.values.shape[1] <= MOST_WATCHED
-
-        def with_mixture(units: Matrix) -> Matrix:
-            return np.column_stack([mixing.centrality(units, t), mixing.squeeze(units)])
-
-        def read(rows: Any) -> tuple[Matrix, Matrix]:
-            vectors = reader.vectors(rows)
-            values = np.asarray(dense(vectors), dtype=np.float64) if watched else np.empty((vectors.shape[0], 0))
-            return with_mixture(map_valid_rows(vectors, self.fitted_.units)), values
-
-        inliers = self.fitted_.inliers
-        monitor = Monitor(
-            read,
-            np.empty((0, 3)) if inliers is None else with_mixture(inliers.units),
-            [np.unique(edges) for edges in columns.values.T] if columns is not None and watched else [],
-            reader.names_of_vectors().of_columns if watched else [],
-            alpha=alpha,
-            every=every,
-            random_state=random_state,
-        )
-        if state is not None:
-            monitor.load(state)
-        return monitor
-
     # Why.
 
     def explain(self, X: ModelRows, t: float | None = None, *, baseline: ModelRows | None = None) -> Matrix:
         """Say what each feature contributes to a row's centrality, compared with a typical point: (n, features).
 
         Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(point, t),
-        within 0.001. The point is the deepest one of the typical region next to the row, which is `center_` where
-        there is one region only; or the row that `baseline` gives, such as `center_`. The numbers that stand for one
-        column of a `Table` are taken together; a `Series` has its features, texts and images have the numbers of
-        their vectors.
+        within 0.001. The point is the deepest one of the typical region nearest to the row, so `center_` if there is
+        only one region; or the row `baseline`, if you give one. Of a `Table` the features are its columns, of a
+        `Series` its features; texts and images have the numbers of their vectors.
         """
-        check_is_fitted(self)
-        t = one_t(self._own_or(t))
-        start = None if baseline is None else self._baseline(baseline)
         reader = self._reader()
-        return reader.by_feature(self._of(X, FittedModel.explain, t, start, reader.owner()))
+        at = one_t(self.t if t is None else t)
+        point = None if baseline is None else self._baseline(baseline)
+        owner = reader.owner()
+        vectors = reader.vectors(X)
+        return reader.by_feature(map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, at, point, owner)))
 
     def reasons(
         self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
     ) -> Reasons:
-        """Name the features that lower each row's centrality the most: print it, or show it in a notebook.
+        """Name the features that lower each row's centrality the most: print the result, or show it in a notebook.
 
-        `names` are those of the features, where X does not bring them.
+        `names` are the names of the features, if the rows that the model was fitted on had none.
         """
         reader = self._reader()
-        t = one_t(self._own_or(t))
-        reader.features_with_names()  # before the work, not after it
+        at = one_t(self.t if t is None else t)
+        reader.features_with_names()  # raises before the work if there are none
+        owner = reader.owner()
         vectors = reader.vectors(X)
-        contributions = map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, t, owner=reader.owner()))
-        scores = map_valid_rows(vectors, lambda rows: self.fitted_.centrality(rows, t))
+        contributions = map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, at, owner=owner))
+        scores = map_valid_rows(vectors, lambda rows: self.fitted_.centrality(rows, at))
         values = reader.values(X, vectors)
-        return reader.reasons(t, scores, contributions, values, vectors, top=top, names=names)
+        return reader.reasons(at, scores, contributions, values, vectors, top=top, names=names)
 
     def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
         """Say which head finds each row odd: "global", "local", "both", or "typical" if neither does.
@@ -435,20 +335,21 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return low_heads(self.heads(X), self.fitted_.bounds(low))
 
     def toward_center(self, X: ModelRows, steps: int = 20, t: float | None = None) -> Matrix:
-        """Return a path from each row towards typical ones, on which centrality never falls: (n, steps + 1, p).
+        """Return a path from each row toward the centre, on which centrality never falls: (n, steps + 1, p).
 
         The first point is the row itself; the first step says what to change. A row that no small change makes more
-        central stays where it is. The path of a `Chain` is one of vectors.
+        more central stays where it is. The path of a `Chain` consists of vectors.
         """
         check_is_fitted(self)
         steps = whole_number("steps", steps)
-        paths = self._of(X, FittedModel.toward_center, steps, one_t(self._own_or(t)))
+        at = one_t(self.t if t is None else t)
+        paths = self._map_rows(X, lambda rows: self.fitted_.toward_center(rows, steps, at))
         return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
-        """Say which fewest features of each odd row, changed toward the nearest typical point, make it odd no longer.
+        """Find the fewest features of each odd row that must change toward typical values, so that it is odd no more.
 
-        A row is odd where `predict` says so: its score at t lies below the offset. One feature is tried, then two, and
+        A row is odd if `predict` says so: its score at t lies below the offset. One feature is tried, then two, and
         so on; numbers move only as far as they must. Print the result, or take it row by row.
 
         >>> import numpy as np
@@ -458,30 +359,28 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         >>> model.smallest_correction([[0.1, 9.0, -0.2]])[0].columns
         ('x1',)
         """
-        return corrections(self._reader(), X, one_t(self._own_or(t)))
+        return corrections(self._reader(), X, one_t(self.t if t is None else t))
 
     # Reports on the fit, and exports.
 
     def report(self) -> Report:
         """Say whether the fit went well: what was learned, whether scores tell rows apart, which columns matter.
 
-        Print it, or show it in a notebook; its `warnings` say what to do.
+        Print the result, or show it in a notebook; its `warnings` say what to do.
         """
         check_is_fitted(self)
-        assert self.fitted_.report is not None  # every fit makes one
+        assert self.fitted_.report is not None  # a finished fit has one
         return self.fitted_.report
 
     def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:
         """Return the explorer for these rows: a notebook widget, whose `export` writes a page."""
-        from centrality.apps.explorer.widget import explore  # here: few who have a model open it, and it lies above
-
-        return explore(self, X, items=items, **options)
+        return explorer().explore(self, X, items=items, **options)
 
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
-        """Write the network and its calibration as an ONNX file, which other languages can score.
+        """Write the network and its calibration as an ONNX file, with which other languages can score rows.
 
-        It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`. A model with an
-        encoder of your own cannot be written so: see `to_torch`.
+        The file takes `rows` in "float64" or "float32"; that of a Chain takes `representation_.transform(X)`. A model
+        with an encoder of your own cannot be written: see `to_torch`.
         """
         from centrality.onnx.export import write  # here: only an export needs it
 
@@ -489,7 +388,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         write(self.fitted_, path, t=self.t, rows=rows)
 
     def to_torch(self) -> "Centrality":
-        """Return the model as a torch module: `units(x)`, `heads(x)` and f = `module(x, t)`, differentiable by rows.
+        """Return the model as a torch module: `units(x)`, `heads(x)` and f = `module(x, t)`, differentiable by x.
 
         Of a Chain, the module scores `representation_.transform(X)`, not X itself.
 
@@ -506,45 +405,33 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         check_is_fitted(self)
         return self.fitted_.to_torch(float(checked_t(self.t)), context=self.fitted_.context)
 
-    def _of(self, X: ModelRows, method: Callable[..., Matrix], *arguments: object) -> Matrix:
-        """Return what a method of the fitted value says of the rows of X; NaN for rows without a vector."""
-        vectors = self._reader().vectors(X)
-        return map_valid_rows(vectors, lambda rows: method(self.fitted_, rows, *arguments))
+    def _map_rows(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
+        """Apply `work` to the vectors of X; the result is NaN for rows without a vector."""
+        return map_valid_rows(self._reader().vectors(X), work)
 
-    def _scored(self, X: ModelRows, method: Callable[..., Matrix], *arguments: object) -> Matrix:
-        """Return what `_of` does; a model overrides this to score rows on the GPU where they lie."""
-        return self._of(X, method, *arguments)
+    def _map_scored_rows(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
+        """Do as `_map_rows`, for `work` that a GPU can do: FUSE overrides this to leave tensors on their GPU."""
+        return self._map_rows(X, work)
 
-    def _against_calibration_rows(
-        self,
-        X: ModelRows,
-        t: float | Sequence[float] | None,
-        compare: Callable[[conformal.CalibrationRows, float, Matrix], Matrix],
-    ) -> Matrix:
-        """Return `compare` of the calibration rows, each t and the rows' scores at it: (n,), or (n, len(t))."""
-        check_is_fitted(self)
-        dial = checked_t(self._own_or(t))
-        calibration_rows = self.fitted_.calibration_rows()  # before the work: raises if there are none
-        heads = self._units(X)
-        columns = [
-            compare(calibration_rows, at, self.fitted_.mixing.mixed(heads, at))
-            for at in map(float, np.atleast_1d(dial))
-        ]
-        return columns[0] if dial.ndim == 0 else np.column_stack(columns)
-
-    def _baseline(self, baseline: ModelRows) -> Matrix:
+    def _baseline(self, baseline: ModelRows) -> Matrix:  # (1, p)
+        """Return the vector of the one row that others are compared with."""
         row = self._reader().vectors(baseline)
         if row.shape[0] != 1:
             raise InputError(f"baseline must be one row, got {row.shape[0]}.")
         return np.asarray(dense(row), dtype=np.float64)
 
-    def _own_or(self, t: float | Sequence[float] | None) -> float | Sequence[float]:
-        """Return t, or the model's own if none is given."""
-        return self.t if t is None else t
-
 
 def with_fitted(model: Model, fitted: FittedModel) -> Model:
-    """Return a copy of the model, with the same settings, that has this fitted value."""
+    """Return a copy of the model with this fitted value."""
     other = copy(model)
     other._learn(fitted)  # noqa: SLF001  (the copy is ours)
     return other
+
+
+def explorer() -> ModuleType:
+    """Return the module of the explorer, imported by its name when a user asks for it.
+
+    This is the one place where the package looks upward: rooms import downward only, and applications lie above all
+    others. Nothing of them is loaded before `model.explore` is called.
+    """
+    return import_module(EXPLORER)

@@ -1,6 +1,7 @@
 """Read users' rows for a model: numbers as they are, other rows by a representation.
 
-`reader_of(model)` returns a fitted model's reader, for all that feeds rows to it: files, the page, the service.
+`reader_of(model)` returns the reader of a fitted model. Whatever feeds rows to a model uses it: files, the page, the
+service.
 """
 
 import warnings
@@ -20,7 +21,7 @@ from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
 from centrality.analysis.drift import threshold_in_words
 from centrality.analysis.drift_columns import Constant, Names
-from centrality.analysis.reasons import Reasons, usual_of_kind
+from centrality.analysis.reasons import Reason, Reasons, usual_of_kind
 from centrality.model.explain import sum_by_feature
 from centrality.model.fitted import FittedModel
 from centrality.network.scaling import dense
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
 
 
 Matrix = NDArray[np.float64]
-FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
+FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # for each feature, its value in each row
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a model reads a table: which columns, how text files hold them, and what a row is."""
+    """How a model reads a table: which columns, of which types, and what a row is."""
 
     kind: str  # "numbers", "table", "text", "images" or "series"
-    columns: list[str] | None  # None: whatever columns there are, in their order
-    types: dict[str, pa.DataType] = field(default_factory=dict)
-    one_series: bool = False  # all rows together are one series, scored by its windows
+    columns: list[str] | None  # None for all columns of the table, in its order
+    types: dict[str, pa.DataType] = field(default_factory=dict)  # that columns of text files are read as
+    one_series: bool = False  # whether all rows together are one series, scored by its windows
     rows_at_once: int = 4096  # how many rows are best read together
-    unreadable: float = MOST  # the share of rows in which a column may fail to be read
-    watched: Sequence[str] = ()  # columns that are looked at if they are there: they were constant in fitting
+    unreadable: float = MOST  # the largest share of unreadable cells that a column may have
+    watched: Sequence[str] = ()  # optional columns, constant in fitting, of which only a change is reported
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Features:
     """The names of the features of explanations, and which feature each number of a vector belongs to."""
 
     names: list[str]
-    owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
+    owner: NDArray[np.intp] | None = None  # (p,) None if every number is a feature of its own
 
 
 class RowReader(ABC):
@@ -63,8 +64,8 @@ class RowReader(ABC):
         self.fitted = fitted
 
     @abstractmethod
-    def vectors(self, X: ModelRows) -> CheckedRows:
-        """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
+    def vectors(self, X: ModelRows) -> CheckedRows:  # (n, p)
+        """Return the vectors of the rows, as the fitted model takes them; a row without a vector is all NaN."""
 
     @abstractmethod
     def input_spec(self) -> Reading:
@@ -76,19 +77,19 @@ class RowReader(ABC):
 
     @abstractmethod
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
-        """Return the values of the rows of X, feature by feature; `vectors` are those of X."""
+        """Return the values of the rows of X, feature by feature; `vectors` are the vectors of X."""
 
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
-        """Return the feature values that a vector encodes: its own numbers, where each number is a feature."""
+        """Return the value of each feature that a vector stands for: by default, the vector's own numbers."""
         point = self.fitted.absolute(point[None])[0]
         columns = self.fitted.training_scores.columns
         if columns is None:
             return point
-        with np.errstate(over="ignore"):  # of the largest numbers that there are
+        with np.errstate(over="ignore"):  # the spread of a column of the largest floats is infinite
             return without_rounding(point, np.ptp(columns.values, axis=0))
 
     def vectors_and_issues(self, X: ModelRows) -> tuple[CheckedRows, CellIssues]:
-        """Return the `vectors` of the rows and which of their cells could not be read, without a warning."""
+        """Return the vectors of the rows, and which of their cells could not be read, without a warning."""
         vectors = self.vectors(X)
         return vectors, CellIssues(vectors.shape[0])
 
@@ -102,13 +103,13 @@ class RowReader(ABC):
         return list(dict.fromkeys(str(features.names[owner[place]]) for place in context.given))
 
     def new_kinds(self, rows: CheckedRows) -> CellIssues:
-        """Count the rows, in the user's units, whose context did not occur in fitting."""
+        """Count the rows, given in the user's units, whose context did not occur in fitting."""
         context = self.fitted.context
         count = 0 if context is None else int(context.unseen(rows).sum())
         return CellIssues(rows.shape[0], {", ".join(self.given()): {NEW_KIND: count}} if count else {})
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return rows relative to their context, as the fitted model takes them; warn of contexts that are new."""
+        """Return rows relative to their context, as the fitted model takes them; warn of new contexts."""
         if self.fitted.context is None:
             return rows
         for note in self.new_kinds(rows).notes():
@@ -116,23 +117,23 @@ class RowReader(ABC):
         return self.fitted.relative(rows)
 
     def windows_to_time(self, scores: Matrix, length: int) -> Matrix:
-        """Return scores of a series' windows as scores of its moments; other models have a score for each row."""
+        """Turn scores of a series' windows into scores of its moments; other models have scores of rows already."""
         return scores
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return which of so many rows each vector belongs to: one vector per row, except for windows of a series."""
+        """Return the row that each vector belongs to, of `length` rows; a window of a series has its first row."""
         return np.arange(length)
 
     def shown(self, X: ModelRows) -> Sequence[object] | None:
-        """Return a text or a picture of each vector's row; None where its columns are enough."""
+        """Return a text or a picture for each vector's row; None if its columns say all."""
         return None
 
     def has_constants(self) -> bool:
-        """Say whether columns were left out as they had one value in all training rows."""
+        """Say whether columns were left out because they had one value in all training rows."""
         return False
 
     def constants(self, X: ModelRows) -> list[Constant]:
-        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        """Return the columns that had one value in all training rows and have another one somewhere in X."""
         return []
 
     def about(self) -> dict[str, Any]:
@@ -140,12 +141,12 @@ class RowReader(ABC):
         return {}
 
     def configure(self, **settings: object) -> None:
-        """Set options of this machine (caches, devices) that the model has; a model of numbers has none."""
+        """Set options of the reader that depend on this machine, such as caches and devices; some readers have none."""
         return
 
     @contextmanager
     def suppress_issues(self) -> Iterator[None]:
-        """Read parts of data that were checked as a whole: no notes, and no limit of unreadable cells."""
+        """Read without notes and without a limit of unreadable cells: for parts of data already checked as a whole."""
         unreadable = self.input_spec().unreadable
         self.configure(unreadable=1.0)
         try:
@@ -159,10 +160,10 @@ class RowReader(ABC):
         """Score something now, so that the first request does not wait until libraries and encoders are loaded."""
         self.fitted.heads(np.zeros((1, self.fitted.width)))
 
-    # What follows from the above, for every kind.
+    # The rest is the same for every kind.
 
     def names_of_vectors(self) -> Names:
-        """Return the names of a vector's numbers for reports: those of their features, where features have names."""
+        """Return the names of a vector's numbers for reports: those of their features, if features have names."""
         features = self.features()
         if features is None:
             width = self.fitted.width
@@ -172,16 +173,16 @@ class RowReader(ABC):
         return Names([features.names[k] for k in owner], [bool(single[k]) for k in owner])
 
     def about_threshold(self, heads: Matrix, t: float) -> str:
-        """Say whether the threshold at t calls about as many rows with these heads outliers as calibration rows."""
+        """Say whether the threshold at t calls a larger share of these rows outliers than of the calibration rows."""
         fitted = self.fitted
-        if fitted.inliers is None or (fitted.offsets is None and t != fitted.offset_at_t):
+        if fitted.inliers is None or not fitted.knows_offset_for(t):
             return ""
         calibration = fitted.mixing.squeeze(fitted.inlier_scores(t))
         threshold = float(fitted.mixing.squeeze(np.array(fitted.offset_for(t))))
         return threshold_in_words(threshold, fitted.mixing(heads, t), calibration)
 
     def owner(self) -> NDArray[np.intp]:  # (p,)
-        """Return which feature each number of a vector belongs to; without features, each is one by itself."""
+        """Return which feature each number of a vector belongs to; without features, every number is one."""
         features = self.features()
         return np.arange(self.fitted.width) if features is None or features.owner is None else features.owner
 
@@ -220,7 +221,7 @@ class RowReader(ABC):
         top: int = 3,
         names: Sequence[str] | None = None,
     ) -> Reasons:
-        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
+        """Put contributions of the vectors' numbers, (n, p), into words, by the rows' `values`, feature by feature."""
         features = self.features_with_names()
         if self.fitted.context is None:
             typical: Sequence[Sequence[object] | NDArray[np.generic]]
@@ -241,13 +242,16 @@ class RowReader(ABC):
         )
 
     def typical_in_context(self, vectors: CheckedRows) -> list[list[object]]:
-        """Return what is typical in each row's context, feature by feature: a range, or the typical value."""
+        """Return for each row what is typical in its context, feature by feature: a range, or the typical value."""
         context = self.fitted.context
         assert context is not None
         rows = np.asarray(dense(vectors), dtype=np.float64)
         low, high = context.usual_range(rows)
-        values = [[self.values_of(point) for point in points] for points in (self.fitted.typical_for(rows), low, high)]
-        return [[usual_of_kind(*three) for three in zip(*of_row, strict=True)] for of_row in zip(*values, strict=True)]
+        typical = self.fitted.typical_for(rows)
+        return [
+            list(map(usual_of_kind, self.values_of(typical[k]), self.values_of(low[k]), self.values_of(high[k])))
+            for k in range(len(rows))
+        ]
 
 
 class NumberReader(RowReader):
@@ -255,7 +259,7 @@ class NumberReader(RowReader):
 
     def __init__(self, estimator: BaseEstimator, fitted: FittedModel) -> None:
         super().__init__(fitted)
-        self._estimator = estimator  # which knows the names and the number of the columns
+        self._estimator = estimator  # it knows how many columns there are, and their names
 
     def vectors(self, X: ModelRows) -> CheckedRows:  # (n, p)
         """Return the rows as they are, checked; with a context, relative to it."""
@@ -278,7 +282,7 @@ class NumberReader(RowReader):
 
 def reader_of(model: "CentralityModel") -> RowReader:
     """Return the reader of a fitted model; raise if it is not fitted."""
-    return model._reader()  # noqa: SLF001  (models and their readers are one house)
+    return model._reader()  # noqa: SLF001  (a model and its reader belong together)
 
 
 def _require_rows(vectors: NDArray[Any]) -> None:
@@ -297,7 +301,7 @@ class RepresentationReader(RowReader):
         self._representation = representation
 
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
-        """Return the rows' vectors as the networks take them; a row that could not be represented is all NaN."""
+        """Return the vectors of the rows, as the fitted model takes them; a row without a vector is all NaN."""
         if self.fitted.context is None:
             vectors = np.asarray(self._representation.transform(X))
             _require_rows(vectors)
@@ -310,23 +314,22 @@ class RepresentationReader(RowReader):
         return vectors
 
     def vectors_and_issues(self, X: ModelRows) -> tuple[NDArray[Any], CellIssues]:
-        """Return the rows' vectors as the networks take them, and which cells the representation could not read.
+        """Return the vectors of the rows, as the fitted model takes them, and which cells could not be read.
 
-        New values in context columns are left out if they are already counted as rows of a new context: they do not
-        count against the row, which is compared with what all contexts have in common.
+        A new value in a context column is not reported where the row is already reported as one of a new context.
         """
         vectors, issues = self._representation.examined(X)
         new_contexts = self.new_kinds(vectors)
         given = self.given()
         cells: dict[str, dict[str, int]] = {}
         for name, counts in issues.cells.items():
-            new = sum(counts.get(issue, 0) for issue in (NEW_VALUE, NEW_GAP))
-            counted = name in given and new <= new_contexts.count()
-            rest = {issue: n for issue, n in counts.items() if not (counted and issue in (NEW_VALUE, NEW_GAP))}
-            cells |= {name: rest} if rest else {}
-        of_these_rows = replace(new_contexts, rows=0)  # the rows are counted already
+            new_values = sum(counts.get(issue, 0) for issue in (NEW_VALUE, NEW_GAP))
+            if name in given and new_values <= new_contexts.count():
+                counts = {issue: count for issue, count in counts.items() if issue not in (NEW_VALUE, NEW_GAP)}
+            if counts:
+                cells[name] = dict(counts)
         relative = np.asarray(self.fitted.relative(np.asarray(vectors)))
-        return relative, CellIssues(issues.rows, cells) + of_these_rows
+        return relative, CellIssues(issues.rows, cells) + replace(new_contexts, rows=0)  # each row counts once
 
     def input_spec(self) -> Reading:
         """Say how the model reads a table: as its representation does."""
@@ -342,7 +345,7 @@ class RepresentationReader(RowReader):
         )
 
     def constants(self, X: ModelRows) -> list[Constant]:
-        """Return the columns that had one value in all training rows, and where the rows of X have another one."""
+        """Return the columns that had one value in all training rows and have another one somewhere in X."""
         values = self._representation.constants()
         changed = self._representation.changed_constants(X) if values else {}
         return [Constant(name, values[name], changed[name]) for name in changed]
@@ -362,23 +365,26 @@ class RepresentationReader(RowReader):
         super().warm_up()
 
     def configure(self, **settings: object) -> None:
-        """Set options of this machine (caches, devices) that the representation has."""
+        """Set those options of the representation that depend on this machine, such as caches and devices."""
         options = self._representation.get_params(deep=False)
         self._representation.set_params(
             **{name: value for name, value in settings.items() if value is not None and name in options}
         )
 
     def features(self) -> Features | None:
-        """Return the features that explanations name: those behind the representation's numbers, if they have names."""
+        """Return the features that the representation's numbers come from; None if these have no names."""
         origins = self._representation.origins()
-        return None if origins is None else Features(*origins)
+        if origins is None:
+            return None
+        names, owner = origins
+        return Features(names, owner)
 
     def has_constants(self) -> bool:
-        """Say whether columns were left out as they had one value in all training rows."""
+        """Say whether columns were left out because they had one value in all training rows."""
         return bool(self._representation.constants())
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
-        """Return the values that a vector encodes, feature by feature."""
+        """Return the value of each feature that a vector stands for."""
         return self._representation.typical(self.fitted.absolute(point[None])[0])
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
@@ -396,34 +402,37 @@ class RepresentationReader(RowReader):
         top: int = 3,
         names: Sequence[str] | None = None,
     ) -> Reasons:
-        """Put contributions into words; of a text that counts mostly for its rare words, say that these are rare."""
+        """Put contributions into words; if a text is odd mostly by its rare words, say that other rows lack them."""
         reasons = super().reasons(t, scores, contributions, values, vectors, top=top, names=names)
         features = self.features_with_names().names
-        number_of_feature = self._representation.rarities()  # the number of a vector that measures rare words
-        rarity = {
-            name: number_of_feature[feature]
+        rarities = self._representation.rarities()  # by feature, the number of a vector that measures rare words
+        number_by_name = {
+            name: rarities[feature]
             for name, feature in zip(names or features, features, strict=True)
-            if feature in number_of_feature
+            if feature in rarities
         }
+
+        def is_by_rare_words(reason: Reason, parts: Matrix) -> bool:
+            number = number_by_name.get(reason.feature)
+            return number is not None and bool(parts[number] < reason.contribution / 2)
+
         rows = [
             [
-                replace(reason, typical=SHARED_WORDS)
-                if reason.feature in rarity and parts[rarity[reason.feature]] < reason.contribution / 2
-                else reason
-                for reason in of_row
+                replace(reason, typical=SHARED_WORDS) if is_by_rare_words(reason, parts) else reason
+                for reason in reasons_of_row
             ]
-            for parts, of_row in zip(contributions, reasons.rows, strict=True)
+            for parts, reasons_of_row in zip(contributions, reasons.rows, strict=True)
         ]
         return replace(reasons, rows=rows)
 
     def windows_to_time(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-        """Return scores of a series' windows as scores of its moments, where the rows are one series."""
+        """Turn scores of windows into scores of moments, if the rows are one series."""
         return self._representation.spread(scores, length) if self._representation.windowed else scores
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return which of so many rows each vector belongs to; for a window of a series, its first row."""
+        """Return the row that each vector belongs to, of `length` rows; a window of a series has its first row."""
         return self._representation.rows_of(length)
 
     def shown(self, X: ModelRows) -> Sequence[object] | None:
-        """Return the texts, images or curves behind the vectors."""
+        """Return the text, image or curve of each vector."""
         return self._representation.shown(X)

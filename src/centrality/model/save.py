@@ -1,8 +1,8 @@
 """Save a fitted model as arrays and a header of JSON values, and check both when they are loaded.
 
-Each array is declared once, below: its name in the file, its shape and what its numbers may be. A ValueError says what
-does not fit. The arrays of a context stand under "context.", and the scaling with them, in place of the model's own: a
-reader that knows no context must fail.
+Each array is declared once, below: its name in the file, its shape and the bounds of its numbers. A ValueError says
+what does not fit. In a file of a model with a context, names of the context's arrays begin with "context.", also those
+of the scaling: a program that knows no contexts then finds no scaling and fails, instead of scoring wrongly.
 """
 
 from collections.abc import Mapping
@@ -27,25 +27,25 @@ from centrality.network.network import Layout, Network, restore
 from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling
 
-# Trained weights are below a hundred; heads whose scores hardly vary are scaled up, to 1e7 on one of 84 sets. Far
-# beyond, sums over a layer overflow float32.
+# Trained weights are below a hundred. Only heads whose scores hardly vary are scaled up: to 1e7 on one of 84 data sets.
+# With far larger ones, sums over a layer overflow float32.
 LARGEST_WEIGHT = 1e9
-HEAVIEST_LOCAL = 1e6  # times as much as the global head
-LARGEST_SHIFT = 1e9  # by which marks move a score; the lower half of the training rows is some units wide
-LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond, squares overflow
+LARGEST_LOCAL_WEIGHT = 1e6  # of the local head in the mixture, that of the global head being 1
+LARGEST_SHIFT = 1e9  # by which marks move a head score, of which the lower half of the training rows spans a few units
+LARGEST = 1e30  # slope or effect in the user's units; squares of far larger ones overflow
 ABOVE_0 = float(np.finfo(np.float64).smallest_subnormal)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What an array holds: its shape, by numbers and by names of sizes, and the type and the bounds of its numbers."""
+    """What an array holds: its shape, and the type and the bounds of its numbers."""
 
-    shape: str
+    shape: str  # of numbers and of names of sizes: "2 p" is two rows of as many numbers as the model has columns
     dtype: type = np.float64
     low: float = -np.inf
     high: float = np.inf
-    below: str = ""  # of whole numbers: the size that they count to, beginning with 0
-    attribute: str = ""  # where the attribute is not called as in the file
+    below: str = ""  # for row or column numbers: the name of the size that they are below
+    attribute: str = ""  # the name of the attribute, if it is not the name in the file
     optional: bool = False
 
 
@@ -85,9 +85,9 @@ CONTEXT: Schema = {
     "line": Numbers("slopes d", low=-LARGEST, high=LARGEST),
     "line_of_spread": Numbers("slopes d", low=-LARGEST, high=LARGEST),
     "narrowest": Numbers("d", low=ABOVE_0, high=LARGEST),
-    "range": Numbers("2 d", low=-LARGEST, high=LARGEST),
-    "seen": Numbers("2 q", low=-LARGEST, high=LARGEST),
-    "reach": Numbers("2 d", low=-LARGEST, high=LARGEST),
+    "range": Numbers("2 d", low=-LARGEST, high=LARGEST, attribute="usual_behaviour"),
+    "seen": Numbers("2 q", low=-LARGEST, high=LARGEST, attribute="context_range"),
+    "reach": Numbers("2 d", low=-LARGEST, high=LARGEST, attribute="behaviour_range"),
 }
 KINDS: Schema = {"knots": Numbers("2 k", low=-LARGEST, high=LARGEST), "shares": Numbers("2 k")}
 EFFECTS: Schema = {
@@ -101,7 +101,7 @@ FOREST: Schema = {
     "children": Numbers("trees nodes 2", np.int32, below="nodes"),
     "value": Numbers("trees nodes d", np.float32, low=-LARGEST, high=LARGEST),
 }
-HEADER = {  # numbers of the header, and their bounds
+HEADER = {  # bounds of the header's numbers
     "offset": (-np.inf, np.inf),
     "offset_at_t": (0, 1),
     "contamination_of_inliers": (0, 1),
@@ -112,17 +112,17 @@ HEADER = {  # numbers of the header, and their bounds
 
 
 def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
-    """Return all that is needed to score and to report on the fit: a header of JSON values, and arrays by name."""
+    """Return what a file of the model holds: a header of JSON values, and arrays by name."""
     columns = fitted.training_scores.columns
-    assert columns is not None  # a fit always knows its rows
+    assert columns is not None  # every fit summarises its columns
     arrays = {f"network.{name}": array for name, array in fitted.network.arrays().items()}
     arrays |= written("columns.", COLUMNS, columns)
     if fitted.context is None:
         arrays |= written("scaling.", SCALING, fitted.scaling)
     else:
         arrays |= _context_arrays(fitted.context)
-    if fitted.kinds is not None:
-        arrays |= _kinds_arrays(fitted.kinds)
+    if fitted.context_calibration is not None:
+        arrays |= _kinds_arrays(fitted.context_calibration)
     arrays |= written("calibration.", CALIBRATION, fitted.calibration)
     arrays |= written("", SUMMARY, fitted)
     arrays["training.quantiles"] = fitted.training_scores.quantiles
@@ -134,7 +134,7 @@ def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
         "features": fitted.width,
         "members": fitted.network.members,
         "mixing": asdict(fitted.calibration.mixing),
-        "halves": fitted.independent_halves,
+        "halves": fitted.members_differ,
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
         "contamination_of_inliers": 0.0 if fitted.inliers is None else fitted.inliers.contamination,
@@ -149,66 +149,68 @@ def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
     return header, arrays
 
 
-def written(mark: str, schema: Schema, value: object) -> Arrays:
-    """Return the arrays of a value that the schema declares, by their names in the file."""
-    arrays = {f"{mark}{name}": getattr(value, numbers.attribute or name) for name, numbers in schema.items()}
+def written(prefix: str, schema: Schema, value: object) -> Arrays:
+    """Return those arrays of a value that the schema declares, by their names in the file."""
+    arrays = {f"{prefix}{name}": getattr(value, numbers.attribute or name) for name, numbers in schema.items()}
     return {name: array for name, array in arrays.items() if array is not None}
 
 
 def _context_arrays(context: Context) -> Arrays:
     arrays = written("context.", CONTEXT, context) | written("context.scaling.", SCALING, context.scaling)
-    arrays |= written("context.usual.", FOREST, context.usual) | written("context.spread.", FOREST, context.spread)
-    for number, effects in enumerate(context.levels):
+    arrays |= written("context.usual.", FOREST, context.center_forest)
+    arrays |= written("context.spread.", FOREST, context.spread_forest)
+    for number, effects in enumerate(context.center_effects):
         arrays |= written(f"context.levels.{number}.", EFFECTS, effects)
-    for number, effects in enumerate(context.widths):
+    for number, effects in enumerate(context.spread_effects):
         arrays |= written(f"context.widths.{number}.", EFFECTS, effects)
     return arrays
 
 
-def _kinds_arrays(kinds: ContextCalibration) -> Arrays:
-    arrays = written("context.kinds.", KINDS, kinds) | written("context.kinds.forest.", FOREST, kinds.forest)
-    for number, effects in enumerate(kinds.levels):
+def _kinds_arrays(calibration: ContextCalibration) -> Arrays:
+    arrays = written("context.kinds.", KINDS, calibration)
+    arrays |= written("context.kinds.forest.", FOREST, calibration.forest)
+    for number, effects in enumerate(calibration.category_effects):
         arrays |= written(f"context.kinds.levels.{number}.", EFFECTS, effects)
-    return arrays | {f"context.kinds.own.{number}": weights for number, weights in enumerate(kinds.own)}
+    return arrays | {f"context.kinds.own.{number}": weights for number, weights in enumerate(calibration.own_weights)}
 
 
 @dataclass(frozen=True)
 class Section:
-    """The arrays of a file whose names begin with a mark."""
+    """The arrays of a file whose names begin with a prefix."""
 
     arrays: Arrays
-    mark: str = ""
+    prefix: str = ""
 
-    def under(self, mark: str) -> "Section":
-        """Return the section of the names that go on with this mark."""
-        return Section(self.arrays, self.mark + mark)
+    def under(self, prefix: str) -> "Section":
+        """Return the part of this section whose names continue with this prefix."""
+        return Section(self.arrays, self.prefix + prefix)
 
     def __contains__(self, name: str) -> bool:
-        return self.mark + name in self.arrays
+        return self.prefix + name in self.arrays
 
     def names(self) -> list[str]:
-        """Return the names of this section, without its mark."""
-        return [name.removeprefix(self.mark) for name in self.arrays if name.startswith(self.mark)]
+        """Return the names in this section, without its prefix."""
+        return [name.removeprefix(self.prefix) for name in self.arrays if name.startswith(self.prefix)]
 
-    def length(self, name: str, axis: int = 0) -> int:
-        """Return how long an array is along an axis; 0 if it has no such axis."""
-        shape = self.arrays[self.mark + name].shape
-        return int(shape[axis]) if -len(shape) <= axis < len(shape) else 0
+    def length(self, name: str) -> int:
+        """Return the length of an array; 0 if it is a single number."""
+        shape = self.arrays[self.prefix + name].shape
+        return int(shape[0]) if shape else 0
 
     def read(self, schema: Schema, **sizes: int) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the schema by the names of their attributes; raise if one is not as declared.
+        """Return the arrays of the schema, by the names of their attributes; raise if one is not as declared.
 
-        Sizes that are not given are set by the first array that has them, and are at least 1.
+        A size that is not given is that of the first array whose shape names it, and at least 1.
         """
         arrays = {}
         for name, numbers in schema.items():
             if numbers.optional and name not in self:
                 continue
-            array = self.arrays[self.mark + name]
-            letters = numbers.shape.split()
-            for letter, size in zip(letters, array.shape, strict=False):
-                sizes.setdefault(letter, max(size, 1))
-            shape = tuple(int(letter) if letter.isdigit() else sizes.get(letter, 1) for letter in letters)
+            array = self.arrays[self.prefix + name]
+            size_names = numbers.shape.split()
+            for size_name, size in zip(size_names, array.shape, strict=False):
+                sizes.setdefault(size_name, max(size, 1))
+            shape = tuple(int(name) if name.isdigit() else sizes.get(name, 1) for name in size_names)
             fits = array.shape == shape and array.dtype == numbers.dtype and np.isfinite(array).all()
             wanted = f"finite {np.dtype(numbers.dtype)} numbers of shape {shape}"
             self.require(fits, f"{name} must hold {wanted}, got {array.dtype} {array.shape}")
@@ -222,9 +224,9 @@ class Section:
         return arrays
 
     def require(self, holds: object, wanted: str) -> None:
-        """Raise an error that begins with the section's mark unless this holds."""
+        """Raise unless this holds; the message is the section's prefix and then what was wanted."""
         if not holds:
-            raise InputError(f"{self.mark}{wanted}.")
+            raise InputError(f"{self.prefix}{wanted}.")
 
 
 def _bounds(numbers: Numbers) -> str:
@@ -235,7 +237,7 @@ def _bounds(numbers: Numbers) -> str:
 
 
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> FittedModel:
-    """Return the fitted model made of these parts, the inverse of `parts_of`; raise a ValueError if they do not fit."""
+    """Return the fitted model with these parts: the inverse of `parts_of`. Raise a ValueError if they do not fit."""
     _require_header(header, layout.width, calibration)
     p = layout.width
     file = Section(arrays)
@@ -246,10 +248,10 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         network=network,
         scorer=scorer_for(network, device),
         device=device,
-        independent_halves=bool(header["halves"]),
+        members_differ=bool(header["halves"]),
         scaling=_scaling(file.under("scaling."), p) if context is None else Scaling.none(p),
         context=context,
-        kinds=None if context is None else _kinds(file.under("context.kinds."), context),
+        context_calibration=None if context is None else _kinds(file.under("context.kinds."), context),
         calibration=Calibration(
             calibration,
             **file.under("calibration.").read(CALIBRATION, members=network.members, potentials=network.potentials),
@@ -271,7 +273,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
 
 
 def _require_header(header: Header, p: int, calibration: str) -> None:
-    """Raise if a value of the header is one that no fitted model has."""
+    """Raise if a value in the header is one that no fitted model has."""
     checked_calibration(calibration)
     mixing = header["mixing"]
     scales = header["noise_scale"]
@@ -279,9 +281,9 @@ def _require_header(header: Header, p: int, calibration: str) -> None:
     _require(isinstance(mixing, dict) and set(mixing) == {"local_weight", "veto"}, "mixing", mixing)
     weight = mixing["local_weight"]
     veto = mixing["veto"]
-    # Heads in [0, 1] are mixed linearly, unbounded head scores are squeezed: only so are scores in [0, 1].
+    # Centralities are in [0, 1] only if heads in [0, 1] are mixed linearly, or unbounded head scores are squeezed.
     is_linear = weight is None and veto is False
-    is_squeezed = calibration == "soft" and _is_number(weight, 1e-6, HEAVIEST_LOCAL) and isinstance(veto, bool)
+    is_squeezed = calibration == "soft" and _is_number(weight, 1e-6, LARGEST_LOCAL_WEIGHT) and isinstance(veto, bool)
     _require(is_linear or is_squeezed, "mixing", mixing)
     _require(isinstance(scales, list) and all(_is_number(scale, 0, np.inf) for scale in scales), "noise_scale", scales)
     for name, (low, high) in HEADER.items():
@@ -300,17 +302,17 @@ def _is_number(value: object, low: float, high: float) -> bool:
     return bool(np.isfinite(value) and low <= value <= high)
 
 
-def _require(holds: bool, name: str, value: object) -> None:  # noqa: FBT001  (read where it is written)
+def _require(holds: bool, name: str, value: object) -> None:  # noqa: FBT001  (a condition, as in `assert`)
     if not holds:
         raise InputError(f"{name} is none that a fitted model has: {value!r:.60}.")
 
 
 def _network(file: Section, layout: Layout) -> Network:
-    weights = {name: file.arrays[file.mark + name] for name in file.names()}
+    weights = {name: file.arrays[file.prefix + name] for name in file.names()}
     for name, weight in weights.items():
         if not np.isfinite(weight).all():
             raise InputError(f"the weights must be finite numbers, those of {name} are not.")
-        # A background's precisions are as large as variances are small: `restore` checks them.
+        # The precisions of a background may be larger, as variances are small: `restore` checks them.
         if weight.dtype.kind == "f" and weight.size and not name.startswith("background."):
             size = float(np.abs(weight).max())
             file.require(size <= LARGEST_WEIGHT, f"{name} must hold numbers up to {LARGEST_WEIGHT:g}, got {size:g}")
@@ -318,15 +320,14 @@ def _network(file: Section, layout: Layout) -> Network:
     if not layout.standard:
         from centrality.torch.networks import to_train  # brings torch
 
-        to_train(network, "cpu")  # the user's encoder says whether the weights fit it
+        to_train(network, "cpu")  # raises if the weights do not fit the user's encoder
     return network
 
 
 def _scaling(file: Section, p: int) -> Scaling:
     arrays = file.read(SCALING, p=p)
-    file.require(
-        ("seen" in arrays) == ("beyond" in arrays), f"seen and {file.mark}beyond go together, one of them is missing"
-    )
+    has_both_or_none = ("seen" in arrays) == ("beyond" in arrays)
+    file.require(has_both_or_none, f"seen and {file.prefix}beyond go together, one of them is missing")
     if "seen" in arrays:
         in_order = (np.diff(arrays["seen"], axis=0) >= 0).all()
         file.require(in_order, "seen must hold the least and the greatest value of each column, in this order")
@@ -347,8 +348,8 @@ def _calibration_rows(header: Header, file: Section) -> CalibrationRows | None:
 def _refinement(file: Section, p: int) -> Refinement | None:
     if not file.names():
         return None
-    # A correction learned from marks that lacks an array would be left out silently.
-    file.require(set(file.names()) == set(REFINEMENT), f"knots and {file.mark}values go together")
+    # If one of its arrays is missing, the correction learned from marks must not be dropped without a word.
+    file.require(set(file.names()) == set(REFINEMENT), f"knots and {file.prefix}values go together")
     arrays = file.read(REFINEMENT, p=p)
     rising = arrays["knots"].shape[1] > 1 and (np.diff(arrays["knots"]) >= 0).all()
     file.require(rising, "knots must rise along each column")
@@ -356,10 +357,10 @@ def _refinement(file: Section, p: int) -> Refinement | None:
 
 
 def _training_scores(header: Header, file: Section, p: int) -> TrainingScores:
-    """Return the summary of the training rows that the model keeps: quantiles of their scores and columns."""
+    """Return the model's summary of its training rows: quantiles of their scores and of their columns."""
     quantiles = file.read({"training.quantiles": Numbers("2 k", attribute="quantiles")})
     columns = file.under("columns.")
-    paired = min(columns.length("products"), p)  # none where columns are many
+    paired = min(columns.length("products"), p)  # 0 if the columns were too many to be compared in pairs
     summary = TrainingColumns(**columns.read(COLUMNS, p=p, paired=paired), rows=int(header["rows_of_columns"]))
     return TrainingScores(**quantiles, rows=int(header["training_rows"]), columns=summary)
 
@@ -372,13 +373,16 @@ def _context(file: Section, width: int) -> Context:
     in_order = (np.diff(arrays["given"]) > 0).all()
     file.require(in_order, f"given must name some of the {width} columns, each once and in order")
     for name in ("range", "seen", "reach"):
-        file.require((np.diff(arrays[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
+        file.require(
+            (np.diff(arrays[CONTEXT[name].attribute], axis=0) >= 0).all(),
+            f"{name} must hold lower ends, then upper ones",
+        )
     return Context(
         scaling=_scaling(file.under("scaling."), width),
-        levels=_all_effects(file, "levels", q, d),
-        widths=_all_effects(file, "widths", q, d),
-        usual=_forest(file.under("usual."), q, d),
-        spread=_forest(file.under("spread."), q, d),
+        center_effects=_all_effects(file, "levels", q, d),
+        spread_effects=_all_effects(file, "widths", q, d),
+        center_forest=_forest(file.under("usual."), q, d),
+        spread_forest=_forest(file.under("spread."), q, d),
         **arrays,
     )
 
@@ -396,24 +400,26 @@ def _kinds(file: Section, context: Context) -> ContextCalibration | None:
     file.require(rising and inside, "knots and shares must rise, shares between 0 and 1")
     levels = _all_effects(file, "levels", q, 2 * k)
     weights = [
-        file.read({f"own.{number}": Numbers("levels", attribute="own")}, levels=len(effects.keys))["own"]
+        file.read({f"own.{number}": Numbers("levels", attribute="weights")}, levels=len(effects.keys))["weights"]
         for number, effects in enumerate(levels)
     ]
-    file.require(all(((own >= 0) & (own <= 1)).all() for own in weights), "own must hold shares from 0 to 1")
+    file.require(all(((of >= 0) & (of <= 1)).all() for of in weights), "own must hold shares from 0 to 1")
     forest = _forest(file.under("forest."), q, 2 * k)
-    return ContextCalibration(context.given, levels=levels, own=tuple(weights), forest=forest, **arrays)
+    return ContextCalibration(
+        context.given, category_effects=levels, own_weights=tuple(weights), forest=forest, **arrays
+    )
 
 
 def _all_effects(file: Section, name: str, q: int, d: int) -> tuple[CategoryEffects, ...]:
-    count = len({each.split(".")[1] for each in file.names() if each.startswith(f"{name}.")})
-    return tuple(_effects(file.under(f"{name}.{number}."), q, d) for number in range(count))
-
-
-def _effects(file: Section, q: int, d: int) -> CategoryEffects:
-    effects = CategoryEffects(**file.read(EFFECTS, q=q, d=d))
-    file.require(len(np.unique(effects.columns)) == len(effects.columns), "columns must name each column once")
-    file.require(len(np.unique(effects.keys, axis=0)) == len(effects.keys), "keys must hold each level once")
-    return effects
+    numbers = {array_name.split(".")[1] for array_name in file.names() if array_name.startswith(f"{name}.")}
+    result = []
+    for number in range(len(numbers)):
+        section = file.under(f"{name}.{number}.")
+        effects = CategoryEffects(**section.read(EFFECTS, q=q, d=d))
+        section.require(len(np.unique(effects.columns)) == len(effects.columns), "columns must name each column once")
+        section.require(len(np.unique(effects.keys, axis=0)) == len(effects.keys), "keys must hold each level once")
+        result.append(effects)
+    return tuple(result)
 
 
 def _forest(file: Section, q: int, d: int) -> Forest:
@@ -422,6 +428,6 @@ def _forest(file: Section, q: int, d: int) -> Forest:
     high = forest.children.max(2)
     number = np.arange(forest.children.shape[1])
     leaf = (low == number) & (high == number)
-    empty = (low == 0) & (high == 0)  # no node leads there
-    file.require((leaf | empty | (low > number)).all(), "children must lead downward, or to the leaf itself")
+    unused = (low == 0) & (high == 0)  # no other node leads to these
+    file.require((leaf | unused | (low > number)).all(), "children must lead downward, or to the leaf itself")
     return forest

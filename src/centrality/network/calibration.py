@@ -1,25 +1,26 @@
-"""Turn outputs of networks into scores, and mix both scores into one.
+"""Turn the outputs of networks into scores, and mix the two scores of a row into one.
 
-A row is scored by a pair of units, the global and the local score on unbounded scales, 0 at the median of the training
-rows and 1 at their 95th percentile. The local head is the better one at finding outliers, so its head score carries a
-weight w: local = w times its unit, and global = its unit. The score at t is the paper's mixture of these two,
+For each row a network has a logit g and one or more potentials. From these outputs follow, in this order:
 
-    f(x, t) = squeeze(((1 - t) * global + t * local) / (1 - t + w * t)),
+1. Raw scores. Each member of an ensemble has a global and a local score, rescaled by their quantiles on rows that it
+   was not trained on. Of each head the lowest member's score is the raw score. A member that was trained on a row has
+   overfitted it and scores it too high; the lowest score is that of a member which was not. So a score follows from
+   the row and the weights alone: training rows need not be recognised.
+2. Units. Both raw scores are rescaled: 0 is the median of the training rows, and 1 their 95th percentile.
+3. The mixture at t. The paper's is (1 - t) * global + t * local. Ours counts the local unit w times, since the local
+   head is the better one at finding outliers, and divides by what a row with both units 1 would have:
 
-linear in the head scores. The divisor is the mixture's own unit at t, that of a row at the 95th percentile of both
-heads: it changes no rank, and lets one `squeeze` bring every mixture into [0, 1] alike. So a row's centrality and its
-unbounded score are two ways to write one number. The global score has a veto: the local unit counts for no more than
-ALLOWANCE / (1 - t) above it. A far group of rows, however dense, is not typical then, unless t = 1 asks for the local
-score alone: a density. The paper's heads lie in [0, 1] already: w = 1, no veto, and nothing to squeeze.
+       ((1 - t) * global + w * t * local) / (1 - t + w * t).
 
-Each member of an ensemble is calibrated on rows that it was not trained on. Of each head, the member decides that
-scores the row lowest. A member trained on a row has overfitted it, and scores it high for that reason alone: one that
-was not decides. So a score follows from the row and the weights, and no row need be recognised.
+   The global unit has a veto, except where training rows are clean: the local one counts for no more than
+   ALLOWANCE / (1 - t) above it. So a group of rows far from all others is odd, however dense it is, unless t = 1 asks
+   for the local score alone, a density.
+4. The centrality: the mixture squeezed into (0, 1), the same function at every t. It is 1/2 where the mixture is 0, and
+   no two rows tie. So centrality and mixture are two ways to write one number.
 
-"clip" is the paper's: the global logit passes through a sigmoid, the local potential is rescaled between its 1st and
-99th percentiles on the training rows and clipped. Every point below the 1st percentile gets 0, so the oddest points
-tie. "soft" puts both heads into units of the upper half of the training rows, in which they are also mixed
-(`Calibration` below), and squeezes these units into (0, 1): the median row has 1/2, and no two rows tie.
+This is the calibration "soft". The other is the paper's, "clip". Its units lie in [0, 1]: the global logit passes
+through a sigmoid, and the local potential is rescaled from its 1st to its 99th percentile and clipped, so that rows
+below the 1st percentile tie at 0. They are mixed as in the paper, with neither weight nor veto nor squeezing.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
@@ -27,7 +28,7 @@ from __future__ import annotations  # else Python would evaluate the annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,46 +38,45 @@ from centrality._internal.checks import InputError
 from centrality.engine import Engine, EngineCalibration, engine
 
 LOCAL_WEIGHT = 9.0  # w, measured: benchmarks/detection and, given a context, benchmarks/contextual.py
-ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
-ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
+ALLOWANCE = 0.5  # over 1 - t: how far the local unit counts above the global one; at t = 1/2, by one unit
+SAME = 1e-9  # values that differ by less, relative to 1 + their size, count as equal
 
 Matrix = NDArray[np.float64]
+Dial = TypeVar("Dial", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
 class Mixing:
     """Define how units are mixed and squeezed.
 
-    `local_weight` None: units are heads in [0, 1], mixed linearly. Else the local one counts so many times as much as
-    the global one. With `veto`, it may exceed the global one by ALLOWANCE / (1 - t) only.
+    `local_weight` is w. None: units are heads in [0, 1], mixed as in the paper. With `veto`, the global unit has one.
     """
 
     local_weight: float | None
     veto: bool = False
 
-    def share(self, t: Matrix | float) -> Matrix | float:
-        """Return the weight of the local unit at t, w t / (1 - t + w t): from 0 to 1."""
+    def share(self, t: Dial) -> Dial:
+        """Return the weight of the local unit at t, from 0 to 1; that of the global unit is what is left to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
-    def constants_at(self, t: float) -> tuple[float, float]:
-        """Return the share at t, and the allowance: by how much the local score may exceed the global one."""
-        share = t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
-        return share, ALLOWANCE / (1 - t) if self.veto and t < 1 else float("inf")
+    def allowance(self, t: float) -> float:
+        """Return how far the local unit counts above the global one at t."""
+        return ALLOWANCE / (1 - t) if self.veto and t < 1 else float("inf")
 
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
         dial = checked_t(t)
         if dial.ndim:
             return np.column_stack([self.mixed(units, float(at)) for at in dial])
-        share, allowance = self.constants_at(float(dial))
+        share = self.share(float(dial))
         of_global = units[:, 0]
-        of_local = np.minimum(units[:, 1], of_global + allowance)
+        of_local = np.minimum(units[:, 1], of_global + self.allowance(float(dial)))
         return np.asarray((1 - share) * of_global + share * of_local)
 
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
-        share, allowance = self.constants_at(t)
-        vetoed = units[:, 1] > units[:, 0] + allowance
+        share = self.share(t)
+        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
         return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
@@ -90,22 +90,24 @@ class Mixing:
     def contributions(self, parts: Matrix, units: Matrix, origin: Matrix, t: float) -> Matrix:
         """Return what each feature adds to the centrality at t, from what it adds to each unit.
 
-        `parts` (n, 2, p) add up to `units` - `origin`, both (n, 2). The result, (n, p), adds up to the difference of
-        centralities: the parts are mixed as the units are, and what a veto or squeezing make of that is a factor for
-        each row. Where the global score vetoes the local one, the global parts take the local one's share too.
+        `parts` (n, 2, p) add up to `units` - `origin`, both (n, 2), and the result, (n, p), to the difference of the
+        centralities. The parts are mixed by the same weights as the units; in a row with a veto only global parts
+        count. Then a factor for each row makes them add up.
         """
-        before, after = self.mixed(origin, t), self.mixed(units, t)
+        before = self.mixed(origin, t)
+        after = self.mixed(units, t)
         weights = self.weights(units, t)
         mixed = weights[:, :1] * parts[:, 0] + weights[:, 1:] * parts[:, 1]
-        moved = (weights * (units - origin)).sum(1)
-        factor = np.divide(after - before, moved, out=np.ones_like(moved), where=np.abs(moved) > ALIKE)
+        sum_of_parts = (weights * (units - origin)).sum(1)
+        can_divide = np.abs(sum_of_parts) > SAME
+        factor = np.divide(after - before, sum_of_parts, out=np.ones_like(sum_of_parts), where=can_divide)
         return np.asarray(mixed * (factor * chord(self.squeeze, before, after))[:, None])
 
     def __call__(self, heads: Matrix, t: float | Sequence[float]) -> Matrix:
         """Return the centrality at t of rows with these heads in [0, 1]: (n,), or (n, len(t)) for several.
 
-        Heads so near to 0 or 1 that rounding cannot tell them apart are taken to be equal: code that has units mixes
-        those.
+        Heads near 0 or 1 are rounded to so few values that far outliers may tie. Units do not: where you have them, mix
+        those (`centrality`).
         """
         return self.centrality(heads if self.local_weight is None else stretched(heads), t)
 
@@ -130,9 +132,10 @@ def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> M
 
 
 def squeezed(units: Matrix) -> Matrix:
-    """Map the real line onto (0, 1), smoothly and strictly increasing: 0 becomes 1/2; the lower tail is 1/distance.
+    """Map the real line onto (0, 1), smoothly and strictly increasing.
 
-    Above 0 it is 1/2 + u / 2 ∛(1 + u³). The engine computes it, with the same bits on every CPU.
+    Up to 0 it is 1 / (2 - 2u), above 0 it is 1/2 + u / (2 ∛(1 + u³)). The engine computes it, with the same bits on
+    every CPU.
     """
     return engine().squeeze(_contiguous(units).reshape(-1)).reshape(np.shape(units))
 
@@ -146,10 +149,11 @@ def stretched(heads: Matrix) -> Matrix:
 
 def chord(function: Callable[[Matrix], Matrix], a: Matrix, b: Matrix) -> Matrix:
     """Return (f(b) - f(a)) / (b - a), element by element; where a and b hardly differ, the derivative."""
-    least = 1e-6 * (1 + np.abs(a))
-    equal = np.abs(b - a) < ALIKE * (1 + np.abs(a))
-    a, b = np.where(equal, a - least, a), np.where(equal, a + least, b)
-    return np.asarray((function(b) - function(a)) / (b - a))
+    step = 1e-6 * (1 + np.abs(a))
+    equal = np.abs(b - a) < SAME * (1 + np.abs(a))
+    left = np.where(equal, a - step, a)
+    right = np.where(equal, a + step, b)
+    return np.asarray((function(right) - function(left)) / (right - left))
 
 
 def checked_t(t: object) -> Matrix:
@@ -176,26 +180,29 @@ def one_t(t: object) -> float:
 
 
 CALIBRATIONS = ("soft", "clip")
-QUANTILES = (0.01, 0.99)  # the paper's
-UPPER_HALF = (0.5, 0.95)
-LOCAL_WIDTH_GIVEN = 3.0  # given a context a unit of the local score is so many times as wide: it says less, measured
+QUANTILES = (0.01, 0.99)  # by which the paper rescales potentials
+UPPER_HALF = (0.5, 0.95)  # the quantiles that become 0 and 1: of the upper half, where hardly any outliers are
+LOCAL_WIDTH_GIVEN = 3.0  # given a context, one local unit is so many times as wide: measured, the local head says less
 # (members, n, 1 + k): each network's global logit and k potentials of n rows.
 Outputs: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration(FrozenArrays):
-    """The constants of calibration: quantiles of outputs for rows that the networks were not trained on."""
+    """The constants of calibration: pairs of quantiles of scores, on rows that the networks were not trained on.
 
-    kind: str
-    potentials: Matrix  # (members, k, 2) low and high of each noise scale's potential
-    members: Matrix  # (members, 2, 2) what is 0 and what is 1 of each member's global and local score
-    ends: Matrix  # (2, 2) low and high of the raw global score, and of the raw local one
-    halves: Matrix  # (2, 2) their medians and 95th percentiles
+    Each of the arrays has a line for the global head, and one for the local head.
+    """
+
+    kind: str  # "soft" or "clip"
+    potentials: Matrix  # (members, k, 2) the QUANTILES of each potential
+    members: Matrix  # (members, 2, 2) the UPPER_HALF of each member's global and local score
+    ends: Matrix  # (2, 2) the QUANTILES of the raw global and the raw local score
+    halves: Matrix  # (2, 2) their UPPER_HALF
     mixing: Mixing
 
     def __post_init__(self) -> None:
-        """Raise if quantiles are out of order: heads would rise where rows get odder."""
+        """Raise if quantiles are out of order: scores would rise where rows get odder."""
         super().__post_init__()
         for name in ("potentials", "members", "ends", "halves"):
             pairs = getattr(self, name)
@@ -210,46 +217,57 @@ class Calibration(FrozenArrays):
         unseen: NDArray[np.bool_],
         *,
         clean: bool,
-        independent_halves: bool,
+        members_differ: bool,
         center_logit: bool,
         has_context: bool,
     ) -> tuple[Calibration, Matrix]:
-        """Estimate quantiles from outputs for training rows; return also the raw scores that such rows have when new.
+        """Take quantiles of outputs for training rows; return also the raw scores of these rows as if they were new.
 
-        `unseen` (members, n) says which members were not trained on which rows. With `independent_halves` each member
-        has not seen rows of its own. `center_logit` sets the logit to 0 at the median row: comparisons leave its level
-        open.
+        `unseen` (members, n) says which members were not trained on which rows; with `members_differ` each was trained
+        on others. `center_logit` sets the logit of one network to 0 at the median row: comparisons learn it up to a
+        constant.
         """
         checked_calibration(kind)
-        count, _, k = outputs.shape
-        identity = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
-        soft = SOFT_IF_CLEAN if clean and not has_context else SOFT
+        count = len(outputs)
+        unchanged = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
+        potentials = np.broadcast_to([0.0, 1.0], (1, 1, 2))
+        if count > 1 or outputs.shape[2] > 2:  # one potential of one network: there is nothing to average it with
+            potentials = np.stack(
+                [
+                    np.quantile(of_member[rows, 1:].astype(np.float64), QUANTILES, axis=0).T
+                    for of_member, rows in zip(outputs, unseen, strict=True)
+                ]
+            )
+        mixing = LINEAR
+        if kind == "soft":
+            mixing = SOFT_IF_CLEAN if clean and not has_context else SOFT
         calibration = cls(
             kind,
-            potentials=np.broadcast_to([0.0, 1.0], (1, 1, 2)) if (count, k) == (1, 2) else _ends(outputs, unseen),
-            members=identity,
-            ends=identity[0],
-            halves=identity[0],
-            mixing=soft if kind == "soft" else LINEAR,
+            potentials=potentials,
+            members=unchanged,
+            ends=unchanged[0],
+            halves=unchanged[0],
+            mixing=mixing,
         )
-        # Bring the members into like units, by the rows that each has not seen.
+        # Rescale the members' scores by the rows that each was not trained on, so that they can be compared.
         members = zip(calibration.of_members(outputs), unseen, strict=True)
         if count > 1:
             halves = np.stack([np.quantile(scores[rows], UPPER_HALF, axis=0).T for scores, rows in members])
             calibration = replace(calibration, members=halves)
         elif center_logit:
             level = [np.median(scores[rows, 0]) for scores, rows in members]
-            centered = identity + np.multiply.outer(level, [[1.0, 1.0], [0.0, 0.0]])
+            centered = unchanged + np.multiply.outer(level, [[1.0, 1.0], [0.0, 0.0]])
             calibration = replace(calibration, members=centered)
-        # Combine them, and take the quantiles of what new rows would get.
-        raw = calibration.scores_as_unseen(outputs, unseen) if independent_halves else calibration.raw(outputs)
-        ends, halves = np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T
+        # Combine them, and take the quantiles of the scores that new rows would get.
+        raw = calibration.scores_as_unseen(outputs, unseen) if members_differ else calibration.raw(outputs)
+        ends = np.quantile(raw, QUANTILES, axis=0).T
+        halves = np.quantile(raw, UPPER_HALF, axis=0).T
         if has_context:
             halves[1, 1] = halves[1, 0] + LOCAL_WIDTH_GIVEN * (halves[1, 1] - halves[1, 0])
         return replace(calibration, ends=ends, halves=halves), raw
 
     def to_engine(self, engine: Engine) -> EngineCalibration:
-        """Return these constants as a build of the engine takes them."""
+        """Return these constants as the engine takes them."""
         low, width = rescaling(self.potentials)
         center, spread = rescaling(self.members)
         return engine.Calibration(low, 1 / width, center, 1 / spread)
@@ -259,7 +277,7 @@ class Calibration(FrozenArrays):
         return self.to_engine(engine())
 
     def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
-        """Return each member's global and local score, in its own units."""
+        """Return each member's global and local score, rescaled by its own quantiles."""
         return self._engine.of_members(_contiguous(outputs))
 
     def raw(self, outputs: Outputs) -> Matrix:  # (n, 2)
@@ -273,36 +291,39 @@ class Calibration(FrozenArrays):
     def scores_as_unseen(self, outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (n, 2)
         """Return the raw scores that these training rows would have if no member had been trained on them.
 
-        Scores of members trained on a row are replaced by draws from the r that were not: their mean, and beside it one
-        of their deviations, with its sign changed. These are scaled by √((r + 1) / (r - 1)): a new draw differs from
-        the mean of r others by (1 + 1/r) of the variance, and they themselves do by (1 - 1/r). A mean of r is also
-        noisier than one of all members, so means are shrunk by what that adds to their spread, both by medians, which
-        outliers do not move: that of r - 1 squares is (1 - 2 / (9 (r - 1)))³ of their mean.
+        The r members that were not trained on a row keep their scores. Each other member gets a score that one more
+        such member might give: the mean of the r, and on its other side the deviation of one of them, enlarged by
+        √((r + 1) / (r - 1)). For a new score deviates from the mean of r others with (1 + 1/r) of the variance, and
+        they themselves do with (1 - 1/r).
+
+        A mean of r also varies more than one of all members: its variance is larger by the variance of one score times
+        1/r - 1/members. So all means are drawn to the middle one, until their variance is smaller by that. Both
+        variances are estimated by medians, which outliers do not move: the median of a sample variance of r scores is
+        (1 - 2 / (9 (r - 1)))³ of its mean.
         """
-        pairs = self.of_members(outputs)
-        means, noise = np.empty(pairs.shape[1:]), np.empty(pairs.shape[1:])
-        for judges, rows in group_by_mask(unseen):
-            scores, r = pairs[np.ix_(judges, rows)], max(int(judges.sum()), 2)
+        of_members = self.of_members(outputs)
+        means = np.empty(of_members.shape[1:])
+        excess_variance = np.empty(of_members.shape[1:])
+        for is_unseen, rows in group_by_mask(unseen):
+            scores = of_members[np.ix_(is_unseen, rows)]
+            r = max(len(scores), 2)
             means[rows] = scores.mean(0)
-            median_variance = scores.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
-            noise[rows] = median_variance * (1 / judges.sum() - 1 / len(pairs))
+            variance = scores.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
+            excess_variance[rows] = variance * (1 / len(scores) - 1 / len(of_members))
         low, middle, high = np.quantile(means, [0.16, 0.5, 0.84], axis=0)
-        spread = np.square(0.5 * (high - low))
-        shrinkage = np.sqrt(np.maximum(1 - np.median(noise, axis=0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
-        for judges, rows in group_by_mask(unseen):
-            scores, r = pairs[np.ix_(judges, rows)], int(judges.sum())
+        variance_of_means = np.maximum(np.square(0.5 * (high - low)), np.finfo(float).tiny)
+        shrinkage = np.sqrt(np.maximum(1 - np.median(excess_variance, axis=0) / variance_of_means, 0.0))
+        for is_unseen, rows in group_by_mask(unseen):
+            scores = of_members[np.ix_(is_unseen, rows)]
+            r = len(scores)
             factor = np.sqrt((r + 1) / (r - 1)) if r > 1 else 0.0
-            for place, member in enumerate(np.flatnonzero(~judges)):
-                pairs[member, rows] = means[rows] - factor * (scores[place % r] - means[rows])
-        pairs += (middle - means) * (1 - shrinkage)
-        return np.asarray(pairs.min(0))
+            for place, member in enumerate(np.flatnonzero(~is_unseen)):
+                of_members[member, rows] = means[rows] - factor * (scores[place % r] - means[rows])
+        of_members += (middle - means) * (1 - shrinkage)
+        return np.asarray(of_members.min(0))
 
     def units(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
-        """Return raw scores in the units in which they are mixed.
-
-        Those of "soft" are 0 at the median of the training rows, 1 at the 95th percentile, which outliers among them do
-        not move, and have no ends. Those of "clip" are heads in [0, 1].
-        """
+        """Return the units of raw scores: what is mixed."""
         if self.kind == "clip":
             low, width = rescaling(self.ends[1])
             return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
@@ -313,30 +334,27 @@ class Calibration(FrozenArrays):
         """Return the derivative of each unit by its raw score."""
         if self.kind == "clip":
             low, width = rescaling(self.ends[1])
-            of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
+            of_global = sigmoid(raw[:, 0])
+            u = (raw[:, 1] - low) / width
             return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
         return np.broadcast_to(1 / rescaling(self.halves)[1], raw.shape)
 
     def as_soft(self) -> Calibration:
-        """Return the soft calibration by the same quantiles, which has a slope also where "clip" is flat."""
+        """Return the soft calibration with the same quantiles: it has slopes also where "clip" is flat."""
         return self if self.kind == "soft" else replace(self, kind="soft", mixing=SOFT)
 
 
 def group_by_mask(unseen: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """Group rows by the members not trained on them: yield these members, and the rows of the group."""
+    """Group rows by the members not trained on them: yield which members these are, and the rows of the group."""
     masks, mask_of_row = np.unique(unseen, axis=1, return_inverse=True)
     for number, mask in enumerate(masks.T):
         yield mask, np.flatnonzero(mask_of_row.ravel() == number)
 
 
-def _ends(outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (members, k, 2)
-    members = zip(outputs, unseen, strict=True)
-    return np.stack([np.quantile(of[rows, 1:].astype(np.float64), QUANTILES, axis=0).T for of, rows in members])
-
-
-def rescaling(low_high: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the low ends and the widths of intervals, given along the last dimension; an empty one gets width 1."""
-    low, high = low_high[..., 0], low_high[..., 1]
+def rescaling(intervals: Matrix) -> tuple[Matrix, Matrix]:  # (..., 2) -> (...), (...)
+    """Return the lower ends and the widths of intervals; a width of 0 becomes 1, so that one can divide by it."""
+    low = intervals[..., 0]
+    high = intervals[..., 1]
     return low, np.where(high > low, high - low, 1.0)
 
 

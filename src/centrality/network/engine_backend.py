@@ -1,4 +1,4 @@
-"""Score with a trained network: rows in, outputs of every member out, and slopes along straight lines."""
+"""Score rows with a trained network, by the compiled engine: outputs, head scores, mixtures, and their slopes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from centrality.network.scaling import Scaling, as_floats
 Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
 Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
-Prepared = tuple[Scaling, Calibration, object, object, object]  # the latter three in the engine, with head units
-Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+Prepared = tuple[Scaling, Calibration, object, object, object]  # both, then engine.Scaling, Calibration and Units
+Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # from derivatives by outputs to those by points
 
 NOT_FINITE = (
     "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its file again, "
@@ -27,7 +27,10 @@ NOT_FINITE = (
 
 
 class NetworkScorer(ABC):
-    """Scores rows with a trained network: outputs of its members, raw scores, head scores, and mixtures of these."""
+    """Scores rows with a trained network: outputs, raw scores, head scores and mixtures.
+
+    Head scores are the units of `network/calibration.py`.
+    """
 
     device: str
     members: int
@@ -44,10 +47,11 @@ class NetworkScorer(ABC):
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
     ) -> tuple[Outputs, Back]:
-        """Return outputs at the points start + at * step, and a function from derivatives by them to those by points.
+        """Return outputs at the points start + at * step of n lines, and the function back from there.
 
-        `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k); the function turns an
-        array of that shape into (n, p), summed over the s points of each line.
+        `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k). The function takes
+        derivatives by these outputs, and returns derivatives by the points, summed over the s points of each line,
+        (n, p).
         """
 
     def raw(self, rows: CheckedRows, scaling: Scaling, calibration: Calibration) -> Matrix:  # (n, 2)
@@ -68,7 +72,7 @@ class NetworkScorer(ABC):
 
 
 def require_finite_scores(scores: NDArray[Number]) -> NDArray[Number]:
-    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
+    """Return the scores; raise if one is not finite: rows are, so the model is damaged."""
     if not np.isfinite(scores).all():
         raise InputError(NOT_FINITE)
     return scores
@@ -77,36 +81,23 @@ def require_finite_scores(scores: NDArray[Number]) -> NDArray[Number]:
 class EngineScorer(NetworkScorer):
     """Scores on a CPU with the compiled engine: from rows in the user's units to scores in one call.
 
-    Each projection, being linear, is folded into the head above it. Weights are float32, heads compute in float64, and
-    every sum has one fixed order: a row's scores have the same bits in any batch, on any CPU.
+    A trunk's projection is linear, so it is folded into the heads above it. Weights are float32, heads compute in
+    float64, and every sum has one fixed order: a row's scores have the same bits in any batch, on any CPU.
     """
 
     device = "cpu"
 
     def __init__(self, network: Network, engine: Engine) -> None:
-        self._network, self._engine, self.members = network, engine, network.members
-        members = [
-            [self._trunk(member, trunk) for trunk in range(network.layout.trunks)] for member in range(self.members)
-        ]
+        self._network = network
+        self._engine = engine
+        self.members = network.members
+        members = [trunks_of(network, member) for member in range(self.members)]
         self._model = engine.Model(members, background_in(engine, network))
-        self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
-        self._prepared: Prepared | None = None
+        self._scaling: tuple[Scaling, object] | None = None  # the last one used, as the engine takes it
+        self._prepared: Prepared | None = None  # the last ones used
 
     def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
-        return _packed_again, (self._network,)  # the rest is made of it
-
-    def _trunk(self, member: int, number: int) -> tuple[object, object]:
-        """Return a trunk's layers, and the head above it, with zero weights for outputs of the other trunk."""
-        network, trunks = self._network, self._network.layout.trunks
-        count = len(network.layout.hidden)
-        layers = [network.linear(f"trunks.{number}.{2 * place}", member) for place in range(count)]
-        heads = [folded_head(network, member, head, number) for head in ("global_head", "local_head")]
-        if trunks == 2:
-            silent = heads[1 - number]
-            heads[1 - number] = np.zeros_like(silent[0]), np.zeros_like(silent[1])
-        weight = np.concatenate([of_head for of_head, _ in heads])
-        bias = np.concatenate([of_head for _, of_head in heads])
-        return layers, (weight, bias)
+        return _scorer_of, (self._network,)  # what the engine holds cannot be pickled
 
     def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the outputs for rows that are scaled."""
@@ -142,32 +133,55 @@ class EngineScorer(NetworkScorer):
             return super().mixtures(scaling, calibration, t, rows, squeezed=squeezed)
         if (prepared := self._prepared) is None or prepared[0] is not scaling or prepared[1] is not calibration:
             prepared = self._prepare(scaling, calibration)
-        share, allowance = calibration.mixing.constants_at(t)
+        mixing = calibration.mixing
         try:
-            return self._model.mixtures(as_floats(rows), *prepared[2:], share, allowance, squeezed)
+            return self._model.mixtures(as_floats(rows), *prepared[2:], mixing.share(t), mixing.allowance(t), squeezed)
         except OverflowError:
             raise InputError(NOT_FINITE) from None
 
     def _prepare(self, scaling: Scaling, calibration: Calibration) -> Prepared:
-        """Return these as the engine takes them, and remember them: blocks of rows are scored by the same ones."""
+        """Return these as the engine takes them, and remember them for the next block of rows."""
         if (prepared := self._prepared) is None or prepared[0] is not scaling or prepared[1] is not calibration:
             low, width = rescaling(calibration.halves)
-            units = self._engine.Units(np.ascontiguousarray(low), width)
-            in_engine = scaling.to_engine(self._engine), calibration.to_engine(self._engine), units
-            self._prepared = prepared = scaling, calibration, *in_engine
+            prepared = (
+                scaling,
+                calibration,
+                scaling.to_engine(self._engine),
+                calibration.to_engine(self._engine),
+                self._engine.Units(np.ascontiguousarray(low), width),
+            )
+            self._prepared = prepared
         return prepared
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
     ) -> tuple[Outputs, Back]:
-        """Return outputs at points on lines, and a function from derivatives by them to those by points."""
-        starts = np.broadcast_to(start, step.shape)
-        line = tuple(np.ascontiguousarray(part, dtype=np.float32) for part in (starts, step, at))
+        """Return outputs at points on lines, and the function back from there."""
+        start = np.ascontiguousarray(np.broadcast_to(start, step.shape), dtype=np.float32)
+        step = np.ascontiguousarray(step, dtype=np.float32)
+        at = np.ascontiguousarray(at, dtype=np.float32)
 
         def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
-            return self._model.back(line[0], line[1], line[2], np.ascontiguousarray(by, dtype=np.float32))
+            return self._model.back(start, step, at, np.ascontiguousarray(by, dtype=np.float32))
 
-        return self._model.along(*line), back
+        return self._model.along(start, step, at), back
+
+
+def trunks_of(network: Network, member: int) -> list[object]:
+    """Return a member's trunks as the engine takes them: the layers of each, and the heads above it."""
+    layout = network.layout
+    trunks: list[object] = []
+    for trunk in range(layout.trunks):
+        layers = [network.linear(f"trunks.{trunk}.{2 * place}", member) for place in range(len(layout.hidden))]
+        weights = []
+        biases = []
+        for number, head in enumerate(("global_head", "local_head")):
+            weight, bias = folded_head(network, member, head, trunk)
+            is_above = layout.trunks == 1 or number == trunk  # else the head takes nothing from this trunk
+            weights.append(weight if is_above else np.zeros_like(weight))
+            biases.append(bias if is_above else np.zeros_like(bias))
+        trunks.append((layers, (np.concatenate(weights), np.concatenate(biases))))
+    return trunks
 
 
 def background_in(engine: Engine, network: Network) -> object | None:
@@ -177,7 +191,7 @@ def background_in(engine: Engine, network: Network) -> object | None:
     return engine.Background(*(network.background[name] for name in BACKGROUND_PARTS), LOWEST)
 
 
-def _packed_again(network: Network) -> EngineScorer:
+def _scorer_of(network: Network) -> EngineScorer:
     return EngineScorer(network, engine())
 
 
@@ -185,7 +199,8 @@ def folded_head(
     network: Network, member: int, head: str, trunk: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a head and the projection below it as one linear layer, rounded to float32 once."""  # (out, q), (out,)
-    weight, bias = network.linear(f"trunks.{trunk}.{2 * len(network.layout.hidden)}", member)  # the projection
+    number_of_projection = 2 * len(network.layout.hidden)
+    weight, bias = network.linear(f"trunks.{trunk}.{number_of_projection}", member)
     head_weight, head_bias = network.linear(head, member)
     upper = head_weight.astype(np.float64)
     with np.errstate(over="ignore"):

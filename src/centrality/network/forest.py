@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from centrality._internal.arrays import FrozenArrays, evenly_spaced
 
-MOST_ROWS = 2000  # rows that each tree is grown from
-MOST_MEASURED = 20_000  # rows whose medians the leaves hold
-DEEPEST = 12  # levels of a tree
-STEPS_AT_ONCE = 1 << 20  # places in trees, rows times trees
+ROWS_OF_TREE = 2000  # that a tree is grown from, at most
+ROWS_OF_LEAVES = 20_000  # that the values of leaves are computed from, at most
+DEPTH = 12  # of a tree, at most
+PLACES = 1 << 20  # rows times trees that predictions are computed for together, at most
 
 Matrix = NDArray[np.float64]
 
@@ -36,31 +36,32 @@ class Forest(FrozenArrays):
     ) -> "tuple[Forest, Matrix]":
         """Return a forest that predicts `targets` (n, columns) from c (n, q), and its out-of-bag predictions.
 
-        A leaf has at least `leaf` rows, and holds their median, or their mean. An out-of-bag prediction is the mean
-        over the trees that were grown without the row, of the values of their leaves computed without it.
+        A leaf has at least `leaf` rows, and holds their median, or with `means` their mean. A row's out-of-bag
+        prediction is the mean of the trees that were grown without the row, whose leaves are computed without it too.
         """
         from sklearn.ensemble import RandomForestRegressor  # slow to import, and scoring does without
 
-        sample = evenly_spaced(len(c), MOST_MEASURED)
+        sample = evenly_spaced(len(c), ROWS_OF_LEAVES)
         x = c[sample].astype(np.float32)
         y = targets[sample]
         grown = RandomForestRegressor(
             trees,
             min_samples_leaf=min(leaf, max(1, len(x) // 4)),
-            max_depth=DEEPEST,
+            max_depth=DEPTH,
             max_features=0.5,
-            max_samples=min(len(x), MOST_ROWS),
+            max_samples=min(len(x), ROWS_OF_TREE),
             random_state=seed,
         ).fit(x, y if y.shape[1] > 1 else y[:, 0])
-        feature, threshold, children = _nodes_of([each.tree_ for each in grown.estimators_])
+        feature, threshold, children = _nodes_of([estimator.tree_ for estimator in grown.estimators_])
         value = np.zeros((*feature.shape, y.shape[1]), dtype=np.float32)
         total = np.zeros_like(y)
         count = np.zeros((len(y), 1))
         leaf_of_row = grown.apply(x)  # (n, trees)
+        values_of = _means if means else medians
         for number, drawn in enumerate(grown.estimators_samples_):
             unseen = np.ones(len(y), dtype=bool)
             unseen[drawn] = False
-            of_leaves, of_others = (_means if means else medians)(y, leaf_of_row[:, number], feature.shape[1])
+            of_leaves, of_others = values_of(y, leaf_of_row[:, number], feature.shape[1])
             value[number] = of_leaves
             total[unseen] += of_others[unseen]
             count[unseen] += 1
@@ -77,9 +78,10 @@ class Forest(FrozenArrays):
         return replace(self, value=(self.value * factor).astype(np.float32))
 
     def depth(self) -> int:
-        """Return the largest number of steps from a root to a leaf. Nodes are numbered after their parents."""
-        depth, tree = np.zeros(self.feature.shape, dtype=np.int64), np.arange(len(self.feature))
-        for node in range(self.feature.shape[1]):
+        """Return the largest number of steps from a root to a leaf."""
+        depth = np.zeros(self.feature.shape, dtype=np.int64)
+        tree = np.arange(len(self.feature))
+        for node in range(self.feature.shape[1]):  # a child has a larger number than its parent
             for child in self.children[:, node].T:
                 inner = child > node
                 depth[tree[inner], child[inner]] = depth[inner, node] + 1
@@ -87,35 +89,40 @@ class Forest(FrozenArrays):
 
     def __call__(self, c: Matrix) -> Matrix:  # (n, q) -> (n, columns)
         """Return the mean of the trees' predictions."""
-        step = max(1, STEPS_AT_ONCE // len(self.feature))
-        grown = c.astype(np.float32)  # as the trees were
-        return np.concatenate([self._of(grown[start : start + step]) for start in range(0, max(len(c), 1), step)])
+        step = max(1, PLACES // len(self.feature))
+        x = c.astype(np.float32)  # thresholds were found for float32
+        return np.concatenate([self._of(x[start : start + step]) for start in range(0, max(len(c), 1), step)])
 
     def _of(self, c: NDArray[np.float32]) -> Matrix:
-        trees, nodes = self.feature.shape  # which lie one tree after the other: taking by one number is the fastest
-        first, row = nodes * np.arange(trees)[:, None], c.shape[1] * np.arange(len(c))
-        feature, threshold = self.feature.ravel(), self.threshold.ravel()
-        children = (self.children + first[:, :, None]).ravel()
-        node = np.broadcast_to(first, (trees, len(c)))
+        """Return the predictions of a block of rows. The nodes of all trees have numbers in one row: that is fast."""
+        trees, nodes = self.feature.shape
+        root = nodes * np.arange(trees)[:, None]
+        start_of_row = c.shape[1] * np.arange(len(c))
+        feature = self.feature.ravel()
+        threshold = self.threshold.ravel()
+        children = (self.children + root[:, :, None]).ravel()
+        node = np.broadcast_to(root, (trees, len(c)))
         for _ in range(nodes):
-            before, right = node, c.take(row + feature.take(node)) > threshold.take(node)
-            node = children.take(2 * before + right)
-            if np.array_equal(node, before):  # every row has come to its leaf
+            goes_right = c.take(start_of_row + feature.take(node)) > threshold.take(node)
+            below = children.take(2 * node + goes_right)
+            if np.array_equal(below, node):  # every row has come to its leaf
                 break
+            node = below
         return np.asarray(self.value.reshape(trees * nodes, -1)[node].mean(0, dtype=np.float64))
 
 
 def _nodes_of(trees: Sequence[Any]) -> tuple[NDArray[np.int32], Matrix, NDArray[np.int32]]:
     """Return feature, threshold and children of the nodes of scikit-learn's trees; smaller trees have empty nodes."""
     shape = (len(trees), max(tree.node_count for tree in trees))
-    feature, threshold = np.zeros(shape, dtype=np.int32), np.zeros(shape)
+    feature = np.zeros(shape, dtype=np.int32)
+    threshold = np.zeros(shape)
     children = np.zeros((*shape, 2), dtype=np.int32)
     for number, tree in enumerate(trees):
         inner = tree.children_left >= 0
-        leaf = np.arange(tree.node_count)  # which leads to itself
+        itself = np.arange(tree.node_count)  # where a leaf leads
         feature[number, : tree.node_count] = np.where(inner, tree.feature, 0)
         threshold[number, : tree.node_count] = tree.threshold
-        sides = [np.where(inner, side, leaf) for side in (tree.children_left, tree.children_right)]
+        sides = [np.where(inner, side, itself) for side in (tree.children_left, tree.children_right)]
         children[number, : tree.node_count] = np.stack(sides, axis=1)
     return feature, threshold, children
 
@@ -125,22 +132,28 @@ def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix
 
     (n, columns), (n,) -> (nodes, columns), (n, columns). Inner nodes have 0. A row alone in its leaf has its own value.
     """
-    of_leaves, of_others = np.zeros((nodes, values.shape[1])), np.empty_like(values)
+    of_leaves = np.zeros((nodes, values.shape[1]))
+    of_others = np.empty_like(values)
     counts = np.bincount(leaf, minlength=nodes)
-    present, first = np.flatnonzero(counts), np.cumsum(counts) - counts
-    leaf_in_order = np.repeat(np.arange(nodes), counts)  # of each place, once rows are in the order of leaves
-    start, count = first[leaf_in_order], counts[leaf_in_order]
+    present = np.flatnonzero(counts)
+    # Rows are sorted by leaf, and by value within it. These are the places of each leaf's two middle values:
+    first = np.cumsum(counts) - counts
+    low = first[present] + (counts[present] - 1) // 2
+    high = first[present] + counts[present] // 2
+    # For each row, the places of the two middle values of the others, among which it is not counted itself:
+    sorted_leaf = np.repeat(np.arange(nodes), counts)
+    start = first[sorted_leaf]
+    count = counts[sorted_leaf]
     rank = np.arange(len(leaf)) - start
-    # The middle of the others, which are one fewer: from its own rank on, each has the rank after that.
-    middles = [
-        start + np.minimum(k + (rank <= k), count - 1) for k in (np.maximum(count - 2, 0) // 2, (count - 1) // 2)
-    ]
-    low, high = first[present] + (counts[present] - 1) // 2, first[present] + counts[present] // 2
+    low_rank = np.maximum(count - 2, 0) // 2
+    high_rank = (count - 1) // 2
+    low_of_others = start + np.minimum(low_rank + (rank <= low_rank), count - 1)
+    high_of_others = start + np.minimum(high_rank + (rank <= high_rank), count - 1)
     for column in range(values.shape[1]):
         order = np.lexsort((values[:, column], leaf))
         ordered = values[order, column]
         of_leaves[present, column] = 0.5 * (ordered[low] + ordered[high])
-        of_others[order, column] = 0.5 * (ordered[middles[0]] + ordered[middles[1]])
+        of_others[order, column] = 0.5 * (ordered[low_of_others] + ordered[high_of_others])
     return of_leaves, of_others
 
 

@@ -1,8 +1,8 @@
-"""Define the layers and weights of FUSE's networks; how to compute with them is defined elsewhere.
+"""Define the layers and weights of FUSE's networks; the engine or torch compute with them.
 
-An encoder (or one for each head) with linear heads on top. Every weight has a leading dimension of members: an
-ensemble's networks lie side by side. One network is an ensemble of one. The engine
-(`network/engine_backend.py`) or torch (`torch/networks.py`) compute with it.
+A network has an encoder for both heads, or one for each, called a trunk, and linear heads on top. The networks of an
+ensemble, its members, lie side by side: every weight has a leading dimension of members. One network is an ensemble of
+one. The engine is called in `network/engine_backend.py`, torch in `torch/networks.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BACKGROUND = "background."  # how the names of a background's weights begin
 BACKGROUND_PARTS = ("mean", "axes", "precision", "rest", "level", "degrees", "bounds")  # as the engine takes them
-LOWEST = -1e30  # level of a component that a member lacks
+LOWEST = -1e30  # log-density of a component that a member does not have
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -31,8 +31,8 @@ class Layout:
 
     width: int  # columns of the rows
     hidden: Sequence[int]  # widths of our own encoder's layers
-    encoder: "nn.Module | None" = None  # the user's encoder, in place of our own
-    shared: bool = True  # one trunk for both heads, or one for each
+    encoder: "nn.Module | None" = None  # the user's encoder; None: our own
+    shared: bool = True  # one trunk for both heads; else one for each
     potentials: int = 1  # k, one for each noise scale
     members: int = 1  # networks side by side
 
@@ -43,19 +43,20 @@ class Layout:
 
     @property
     def trunks(self) -> int:
-        """Return the number of encoders of a member: one for both heads, or one for each."""
+        """Return the number of a member's trunks."""
         return 1 if self.shared else 2
 
     def layers(self) -> list[tuple[str, int, int]]:
         """Return name, inputs and outputs of every linear layer of our own network, in the order of its weights.
 
-        In a trunk a GELU follows each layer, with no weights but a number; a linear projection comes last.
+        A trunk has hidden layers, each followed by a GELU, and a linear projection. GELUs are counted in the names,
+        which are those of torch's Sequential, but have no weights.
         """
         layers = []
         for trunk in range(self.trunks):
             inputs = self.width
-            for place, outputs in enumerate((*self.hidden, self.hidden[-1])):
-                layers.append((f"trunks.{trunk}.{2 * place}", inputs, outputs))
+            for number, outputs in enumerate((*self.hidden, self.hidden[-1])):
+                layers.append((f"trunks.{trunk}.{2 * number}", inputs, outputs))
                 inputs = outputs
         return [*layers, ("global_head", inputs, 1), ("local_head", inputs, self.potentials)]
 
@@ -75,7 +76,7 @@ class Network(FrozenArrays):
 
     layout: Layout
     weights: Weights
-    background: Weights = field(default_factory=dict)  # that potentials start from; empty: there is none
+    background: Weights = field(default_factory=dict)  # by the names of BACKGROUND_PARTS; empty: there is none
 
     @property
     def members(self) -> int:
@@ -83,12 +84,12 @@ class Network(FrozenArrays):
         return self.layout.members
 
     def arrays(self) -> Weights:
-        """Return all arrays of the network that a model file holds."""
+        """Return all arrays by their names in a model file."""
         return {**self.weights, **{f"{BACKGROUND}{name}": part for name, part in self.background.items()}}
 
     @property
     def potentials(self) -> int:
-        """Return how many potentials a row has: one for each noise scale and, with a background, a sharp one."""
+        """Return how many potentials a row has: one for each noise scale, and the sharp background if there is one."""
         return self.layout.potentials + bool(self.background)
 
     def linear(self, name: str, member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -111,7 +112,7 @@ def uniform(
     bound = inputs**-0.5
     weight = np.empty((members, outputs, inputs), dtype=np.float32)
     bias = np.empty((members, outputs), dtype=np.float32)
-    for member in range(members):  # one after another: the first is the same whatever their number
+    for member in range(members):  # one after another: a member's weights do not depend on how many follow
         weight[member] = rng.uniform(-bound, bound, weight.shape[1:])
         bias[member] = rng.uniform(-bound, bound, outputs)
     return {f"{name}.weight": weight, f"{name}.bias": bias}
@@ -127,19 +128,22 @@ def restore(layout: Layout, arrays: Weights) -> Network:
     if layout.standard:
         _require(weights, layout.shapes())
     if background:
-        members, levels = layout.members, layout.potentials + 1
-        count, axes = (*np.shape(background.get("axes", ()))[1:3], 0, 0)[:2]
+        members = layout.members
+        scales = layout.potentials + 1
+        shape_of_axes = np.shape(background.get("axes", ()))
+        components = shape_of_axes[1] if len(shape_of_axes) > 1 else 0
+        axes = shape_of_axes[2] if len(shape_of_axes) > 2 else 0
         shapes = {
-            "mean": (members, count, layout.width),
-            "axes": (members, count, axes, layout.width),
-            "precision": (members, levels, count, axes),
-            "rest": (members, levels, count),
-            "level": (members, levels, count),
+            "mean": (members, components, layout.width),
+            "axes": (members, components, axes, layout.width),
+            "precision": (members, scales, components, axes),
+            "rest": (members, scales, components),
+            "level": (members, scales, components),
             "degrees": (members,),
             "bounds": (members, layout.potentials, 2),
         }
         _require(background, shapes)
-        if not count or not axes:
+        if not components or not axes:
             raise InputError("the weights do not fit the network: its background has no components.")
         for name in ("precision", "rest", "degrees"):
             if (background[name] < 0).any():

@@ -1,12 +1,12 @@
 """Learn a correction of the model's score from rows that people marked as outliers or as fine.
 
-The corrected score is score + shift(row), and the shift is a sum over columns of functions, each given by its values at
-a few knots: so it is one more sum in the forward pass, every column's part in it can be told, and no row is kept.
+The corrected score is score + shift(row). The shift is a sum of functions, one of each column, given by their values
+at a few knots. So each column's part in it is known, and no marked row is stored.
 
-How it is learned: the log-odds that a row is an outlier are s * (how low its score is) + level + columns' functions,
-which are Gaussian processes over the columns' ranks (`REACH`). No setting says how far the score and how far the
-columns are to be trusted: each pair of s and of the functions' variance has a probability given the marks (Laplace's
-approximation), and what is used is the mean over them. Measured in benchmarks/marks.py.
+It is learned from a model of the marks: the log-odds that a row is an outlier are s times how low its score is, plus a
+level, plus the columns' functions, which are Gaussian processes over the columns' ranks (`REACH`). No setting says how
+much to trust the score, s, and how much the columns, the functions' variance. Each pair of both has a probability given
+the marks (Laplace's approximation), and the result is the mean over all pairs. Measured in benchmarks/marks.py.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ KNOTS = 17  # of a column's function, at every sixteenth of the rows
 REACH = 0.2  # the correlation length of a column's function, as a share of the rows
 SCORE_WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)  # log-odds for each spread of the score: from hardly any trust in it to much
 VARIANCES = (3.0, 30.0)  # of the columns' functions together, in log-odds
-LEVEL_VARIANCE = 4.0  # of the level: the score below which 5% of the rows lie has even odds, give or take these
+LEVEL_VARIANCE = 4.0  # of the level: its mean, 0, gives even odds to the score at TAIL
 TAIL = 0.05  # the spread of a score is from its median to this quantile
-STEPS, CLOSE, FLOOR = 50, 1e-6, 1e-12  # of Newton's method: how many, how near, the least curvature
+STEPS = 50  # of Newton's method at most; it ends
+CLOSE = 1e-6  # when no log-odds would change by more
+LEAST_CURVATURE = 1e-12
 SHARES_OF_A_STEP = tuple(0.5**k for k in range(20))
 
 Matrix = NDArray[np.float64]
@@ -69,12 +71,12 @@ class ScoredRows(NamedTuple):
 
 @dataclass(frozen=True)
 class LearnedRefinement:
-    """The correction learned from marks, its threshold, and what it would be for each marked row left out."""
+    """The correction learned from marks, its threshold, and each marked row's shift by the other marks alone."""
 
     refinement: Refinement
     threshold: float  # the corrected score at which a row is as likely an outlier as not
     odds: float  # by how much the log-odds of being one rise as the corrected score falls by one
-    leave_one_out: Matrix  # (m,) the shift of each marked row, had it not been marked itself
+    leave_one_out: Matrix  # (m,) the shift of each marked row if it were not marked
 
     def log_odds(self, scores: Matrix) -> Matrix:
         """Return the log-odds that rows with these corrected scores are outliers."""
@@ -86,13 +88,15 @@ def learn(
 ) -> LearnedRefinement:
     """Learn a correction from the marks of the rows `marked`; `rows` give the distribution of columns and scores.
 
-    `prior_log_odds` say by how much outliers are more frequent here than among all marks, where these are some of them.
+    Where these are a part of all marks, `prior_log_odds` is by how much the log-odds of an outlier are higher in it.
     """
-    knots, ranks_of_knots = _knots(rows.scaled)
+    columns = [find_knots(np.sort(column)) for column in rows.scaled.T]
+    knots = np.stack([of_column for of_column, _ in columns])  # (p, KNOTS)
+    ranks_of_knots = np.stack([of_knots for _, of_knots in columns])
     ranks = Refinement(knots, ranks_of_knots).parts(marked.scaled)  # (m, p)
     middle, low = np.quantile(rows.scores, [0.5, TAIL])
     spread = max(middle - low, np.finfo(float).tiny)
-    posterior = _mean_posterior(ranks, (low - marked.scores) / spread, outlier, prior_log_odds)
+    posterior = mean_posterior(ranks, (low - marked.scores) / spread, outlier, prior_log_odds)
     correlation = np.exp(-np.abs(ranks_of_knots[:, :, None] - ranks.T[:, None]) / REACH)  # (p, k, m)
     to_score = -spread / posterior.score_weight
     values = to_score * (correlation @ posterior.mark_weights) / len(knots)
@@ -106,18 +110,18 @@ def learn(
     )
 
 
-def _mean_posterior(ranks: Matrix, low: Matrix, outlier: NDArray[np.bool_], prior_log_odds: float) -> _Posterior:
+def mean_posterior(ranks: Matrix, low: Matrix, outlier: NDArray[np.bool_], prior_log_odds: float) -> Posterior:
     """Return the mean over all score weights and variances, each by its probability given the marks."""
     correlations = [np.exp(-np.abs(column[:, None] - column) / REACH) for column in ranks.T]
     correlation = np.mean(correlations, axis=0)  # (m, m)
     posteriors = [
-        _posterior(correlation, weight, weight * low + prior_log_odds, outlier, variance)
+        find_posterior(correlation, weight, weight * low + prior_log_odds, outlier, variance)
         for weight, variance in product(SCORE_WEIGHTS, VARIANCES)
     ]
     evidence = np.array([posterior.evidence for posterior in posteriors])
     chances = np.exp(evidence - evidence.max())
     weights = chances / chances.sum()
-    return _Posterior(
+    return Posterior(
         evidence=float(weights @ evidence),
         score_weight=float(weights @ [posterior.score_weight for posterior in posteriors]),
         level=float(weights @ [posterior.level for posterior in posteriors]),
@@ -126,7 +130,9 @@ def _mean_posterior(ranks: Matrix, low: Matrix, outlier: NDArray[np.bool_], prio
     )
 
 
-class _Posterior(NamedTuple):
+class Posterior(NamedTuple):
+    """What the marks say, for one score weight and one variance, or as a mean over several."""
+
     evidence: float  # log of the marks' probability
     score_weight: float
     level: float
@@ -134,40 +140,41 @@ class _Posterior(NamedTuple):
     leave_one_out: Matrix  # (m,) level and functions at each marked row, by the other marks
 
 
-def _posterior(
+def find_posterior(
     correlation: Matrix, score_weight: float, prior: Matrix, outlier: NDArray[np.bool_], variance: float
-) -> _Posterior:
+) -> Posterior:
     """Return the most likely level and functions, by Newton's method.
 
-    The weights of the marks, (m,), determine them: the log-odds are prior + covariance @ weights. A step that would
-    make the marks less likely is halved until it does not: where the score counted much and was wrong, whole steps
-    would oscillate.
+    They follow from a weight for each mark, (m,): the log-odds are prior + covariance @ weights. A step that would make
+    the marks less likely is halved until it does not: where the score weighs much and is wrong, whole steps oscillate.
     """
     covariance = LEVEL_VARIANCE + variance * correlation
-    weights, log_odds = np.zeros_like(prior), prior
+    weights = np.zeros_like(prior)
+    log_odds = prior
     value = _log_likelihood(log_odds, outlier)
     for _ in range(STEPS):
         chance = 0.5 * (1 + np.tanh(0.5 * log_odds))
-        root = np.sqrt(np.maximum(chance * (1 - chance), FLOOR))
+        root = np.sqrt(np.maximum(chance * (1 - chance), LEAST_CURVATURE))
         pull = root**2 * (log_odds - prior) + outlier - chance
         noisy = np.eye(len(prior)) + root[:, None] * covariance * root
         factor = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
         step = pull - root * _solved(factor, root * (covariance @ pull)) - weights
-        way = covariance @ step
-        if np.abs(way).max() < CLOSE:
+        change = covariance @ step  # of the log-odds
+        if np.abs(change).max() < CLOSE:
             break
         for share in SHARES_OF_A_STEP:
-            next_odds = log_odds + share * way
-            next_value = _log_likelihood(next_odds, outlier) - float(
-                0.5 * (weights + share * step) @ (next_odds - prior)
-            )
+            next_weights = weights + share * step
+            next_odds = log_odds + share * change
+            next_value = _log_likelihood(next_odds, outlier) - float(0.5 * next_weights @ (next_odds - prior))
             if next_value >= value:
                 break
-        weights, log_odds, value = weights + share * step, next_odds, next_value
+        weights = next_weights
+        log_odds = next_odds
+        value = next_value
     inverse = np.diag(root[:, None] * _solved(factor, np.diag(root)))  # of covariance + 1 / root², on its diagonal
     leave_one_out = log_odds - prior + weights / root**2 - weights / inverse
     evidence = float(value - np.log(np.diag(factor)).sum())
-    return _Posterior(evidence, score_weight, LEVEL_VARIANCE * weights.sum(), variance * weights, leave_one_out)
+    return Posterior(evidence, score_weight, LEVEL_VARIANCE * weights.sum(), variance * weights, leave_one_out)
 
 
 def _log_likelihood(log_odds: Matrix, outlier: NDArray[np.bool_]) -> float:
@@ -176,21 +183,16 @@ def _log_likelihood(log_odds: Matrix, outlier: NDArray[np.bool_]) -> float:
 
 def _solved(factor: Matrix, right: Matrix) -> Matrix:
     """Solve the linear system of a symmetric positive definite matrix by its Cholesky factor."""
-    from scipy.linalg import cho_solve  # which scoring alone does not need
+    from scipy.linalg import cho_solve  # here: scoring does not need it
 
     return np.asarray(cho_solve((factor, True), right, check_finite=False))
 
 
-def _knots(scaled: Matrix) -> tuple[Matrix, Matrix]:  # (p, KNOTS) each
-    """Return knots of each column, and the share of the rows below each, ties counted by half.
+def find_knots(rising: Matrix) -> tuple[Matrix, Matrix]:  # (n,) -> (KNOTS,), (KNOTS,)
+    """Return the knots of a column from its sorted values, and the share of the rows below each, ties counted by half.
 
-    A column of few values has a knot at each; the last is repeated where knots are left over.
+    A column of few values has a knot at each; where knots are left over, the last is repeated.
     """
-    columns = [_knots_of_column(np.sort(column)) for column in scaled.T]
-    return np.stack([knots for knots, _ in columns]), np.stack([ranks for _, ranks in columns])
-
-
-def _knots_of_column(rising: Matrix) -> tuple[Matrix, Matrix]:
     knots = np.unique(rising)
     if len(knots) > KNOTS:
         knots = np.unique(np.quantile(rising, np.linspace(0, 1, KNOTS), method="nearest"))

@@ -1,17 +1,16 @@
-"""Scale columns before the networks take them, and know their range.
+"""Scale columns before the networks take them, and stretch what lies beyond their range.
 
-Columns are scaled by their middle: centred on the median, divided by the deviation of the column with its tails cut
-(winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides how the others are scaled.
+A column is centred on its median, divided by its deviation with the tails drawn in (winsorised), and bent like a
+logarithm beyond ten deviations. So no odd cell decides how the others are scaled. Measured without the bend: 1% of wild
+cells in the training rows take .03 to .07 of the power to find rows that are odd elsewhere, and one-class AUC of
+columns with heavy tails falls by .003 +- .002 (SpamBase .02 to .03).
 
-Measured without the bend: 1% of wild cells in the training rows take .03 to .07 of the power to find rows that are odd
-elsewhere, and one-class AUC of columns with heavy tails falls by .003 +- .002 (SpamBase .02 to .03).
+A network has learned nothing outside the range of its rows; its outputs go on linearly there. Where the scale is bent,
+three times the largest value is hardly farther out than that value itself, and one such cell is lost among fifty
+others. So the scale is steeper beyond the range: a value that lies outside by the width of the range is at least
+OUT_OF_RANGE_DISTANCE scaled units outside. Values within the range, as all of the training rows, stay as they are.
 
-Large data is never copied as one: dense, integer and sparse rows are converted block by block.
-
-A network has learned nothing outside the range of its rows; its outputs go on linearly. Where tails are long, and so
-the scale is bent, three times the largest value seen is hardly farther out than that value itself, and one such cell is
-lost among fifty others. So a value that lies beyond the seen range by the width of that range is put at least REACH
-scaled units beyond it. Rows within the range, those learned from among them, stay as they are.
+Large data is never copied as a whole: dense, integer and sparse rows are converted block by block.
 """
 
 import functools
@@ -40,44 +39,53 @@ from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ColumnBlocks, SparseRows
 from centrality.engine import Engine, engine
 
+Matrix = NDArray[np.float64]
 _Block: TypeAlias = tuple[slice, NDArray[np.float64]]  # of columns, and their values
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
 
 SCALINGS = ("auto", "standard", "none")
-BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
-MOST_VALUES = 1 << 22  # where rows are so wide that few of them are more than that: 32 MiB
-SAMPLE_VALUES = 1 << 19  # values that tell whether tails are heavy
-FEWEST = 1024  # rows held, however wide they are
+BLOCK_VALUES = 1 << 18  # values of a block in passes over all rows: 2 MiB in float64
+MOST_VALUES = 1 << 22  # of a block of rows that are so wide that a few of them have more than that: 32 MiB
+SAMPLE_VALUES = 1 << 19  # values that quantiles are estimated from
+SAMPLE_ROWS = 1024  # rows that they are estimated from at least, however wide these are
 TAILS = (0.05, 0.95)  # the quantiles at which a column's tails are drawn in before its spread is taken
-SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tails were drawn in there
+SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tails are drawn in there
 KNEE = 10.0  # spreads beyond which a column is bent
-RARE = 1.0  # a column that is constant between its tails: its usual rare value lies 1 / sqrt(this) spreads off
+RARE = 1.0  # in a column that is constant between its tails, a rare value lies 1 / sqrt(RARE) spreads off
 LIMIT = 1e15  # no scaled number is larger
-SMALL_SQUARE, SMALL_MEAN = 1e-250, 1e-100  # sums of squares, and means, of columns that are looked at again
-SMALLEST = float(np.finfo(np.float64).tiny)  # its inverse is a number
-UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
+SMALL_SQUARE = 1e-250  # columns with a smaller sum of squares,
+SMALL_MEAN = 1e-100  # and a smaller mean, are measured again
+SMALLEST = float(np.finfo(np.float64).tiny)  # so that 1 / SMALLEST is finite
+LIKE_SPREADS = 5.0  # where no two spreads have a larger ratio, all columns are divided by one spread,
+UNLIKE_SPREADS = 20.0  # and where two have a larger one than this, each by its own
+MANY = 50_000  # rows: few of so many lie at an end of a column, and shares of them need not be exact
+OUT_OF_RANGE_DISTANCE = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
+RANGE_MARGIN = 1e-5  # relative: a greatest value that is written with six digits is still within the range
+ROWS_PER_COLUMN = 16  # where rows are fewer, many ordinary new rows lie beyond the range of a column
+
+OUTWARD = np.array([[-1.0], [1.0]])
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling(FrozenArrays):
     """Scale the columns: z = (x - center) * weight.
 
-    With `shrink`, they are multiplied by it up to the knee, and beyond it a logarithm goes on from there. A constant
-    column has weight 0. What lies outside the ends `seen` is put farther out by `beyond` times its distance from them.
+    With `shrink`, z is bent like a logarithm beyond the knee, and then multiplied by it. Values outside the range
+    `seen` are put farther out, by `beyond` times their distance from it. A constant column has weight 0.
     """
 
     center: NDArray[np.float64]  # (p,)
     weight: NDArray[np.float64]  # (p,)
-    shrink: NDArray[np.float64] | None = None  # (p,) None: not bent beyond the knee
-    seen: NDArray[np.float64] | None = None  # (2, p) least and greatest scaled values, or None
-    beyond: NDArray[np.float64] | None = None  # (2, p) how much steeper the scale is below and above them
+    shrink: NDArray[np.float64] | None = None  # (p,) None: columns are not bent
+    seen: NDArray[np.float64] | None = None  # (2, p) the least and greatest scaled values; None: no range
+    beyond: NDArray[np.float64] | None = None  # (2, p) how much steeper the scale is below and above the range
 
     @classmethod
     def fit(cls, X: CheckedRows, kind: str, measurements: NDArray[np.bool_] | None = None) -> "Scaling":
         """Return the scaling of this kind, fitted to the rows X.
 
-        With `measurements`, a representation has centred and weighed all columns: "auto" only bends them, and makes
-        sure that those measurements which then lie far out often weigh no more than others.
+        With `measurements`, a representation has centred and weighed all columns. Then "auto" only bends them, and
+        shrinks those of the measurements that often lie far out.
         """
         check_scaling(kind)
         if kind == "auto" and measurements is not None:
@@ -96,7 +104,7 @@ class Scaling(FrozenArrays):
 
     @classmethod
     def of_columns(cls, columns: Sequence[NDArray[np.float64]]) -> "Scaling":
-        """Return the scaling "auto" of columns that need not have equally many values: those of a table with gaps."""
+        """Return the scaling "auto" of columns with unequal numbers of values: those of a table with gaps."""
         step = _step(max(map(len, columns)), len(columns))
         sample = [(slice(k, k + 1), values[::step, None]) for k, values in enumerate(columns)]
         return cls._robust(sample, lambda: np.array([mean_and_deviation(values)[1] for values in columns]))
@@ -105,8 +113,8 @@ class Scaling(FrozenArrays):
     def _robust(cls, sample: Iterable[_Block], deviation: Callable[[], NDArray[np.float64]]) -> "Scaling":
         """Return the scaling by each column's median and winsorised deviation.
 
-        `deviation` reads all rows, to tell constant columns from those with rare values; if no column of the sample is
-        constant between its tails, it is not called.
+        `deviation` reads all rows, to tell constant columns from those with rare values. It is called only if a column
+        of the sample is constant between its tails.
         """
         blocks = list(median_and_spread(sample, deviation))
         median = np.concatenate([of_block for of_block, _ in blocks])
@@ -114,24 +122,20 @@ class Scaling(FrozenArrays):
         return cls(median, _inverse(share_similar_scales(spread))).with_bend(sample)
 
     def with_bend(self, sample: Iterable[_Block]) -> "Scaling":
-        """Return the scaling bent beyond the knee.
-
-        Where many values lie there, the column must not weigh more than others; few of them change nothing.
-        """
-        spread = [np.clip(self._of(at).scaled(values), -KNEE, KNEE).std(0) for at, values in sample]
+        """Return the scaling bent beyond the knee; it shrinks columns with many values there to a spread of 1."""
+        spread = [
+            np.clip(Scaling(self.center[at], self.weight[at]).scaled(values), -KNEE, KNEE).std(0)
+            for at, values in sample
+        ]
         shrink = np.minimum(1.0, _inverse(np.concatenate(spread)))
         return replace(self, shrink=np.where(shrink > 0, shrink, 1.0))
 
-    def _of(self, columns: slice) -> "Scaling":
-        """Return how these columns are centred and weighed."""
-        return Scaling(self.center[columns], self.weight[columns])
-
     def parts(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | None]:
         """Return the arrays by their names."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def to_engine(self, engine: Engine) -> object:
-        """Return this scaling as a build of the engine takes it."""
+        """Return this scaling as the engine takes it."""
         return engine.Scaling(*self.parts().values(), KNEE, LIMIT)
 
     @cached_property
@@ -139,7 +143,7 @@ class Scaling(FrozenArrays):
         return self.to_engine(engine())
 
     def apply(self, block: CheckedRows) -> NDArray[np.float32]:
-        """Return the rows as the network takes them."""
+        """Return the rows in scaled units, in float32, as the network takes them."""
         # The engine computes in float64 and rounds last: a float32 column around 1e6 keeps its small differences.
         return engine().scale_to_floats(as_floats(block), self._in_engine)
 
@@ -150,7 +154,7 @@ class Scaling(FrozenArrays):
 
     def scaled(self, block: CheckedRows) -> NDArray[np.float64]:
         """Return the rows in scaled units, before they are rounded to float32."""
-        # No scaled number is beyond LIMIT: an infinity would turn the whole network's output into NaN.
+        # No scaled number is beyond LIMIT: an infinity would turn the network's output into NaN.
         return engine().scale(as_floats(block), self._in_engine)
 
     def varying(self) -> NDArray[np.bool_]:  # (p,)
@@ -160,25 +164,26 @@ class Scaling(FrozenArrays):
     def in_users_units(self, rows: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points, the first of which are these rows, in the user's units."""  # (n, s, p)
         unscaled = np.where(self.varying(), self.unscaled(points), rows[:, None])
-        return np.where(points == points[:, :1], rows[:, None], unscaled)  # values that have not moved keep their bits
+        return np.where(points == points[:, :1], rows[:, None], unscaled)  # values equal to the row's keep their bits
 
     def unscaled(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points in the user's units; a constant column holds its constant."""  # (..., p)
-        free = self.varying()
-        moved = points.copy()
+        varies = self.varying()
+        z = points.copy()
         if self.seen is not None and self.beyond is not None:
-            above, below = np.maximum(moved - self.seen[1], 0.0), np.maximum(self.seen[0] - moved, 0.0)
+            above = np.maximum(z - self.seen[1], 0.0)
+            below = np.maximum(self.seen[0] - z, 0.0)
             steeper = 1 + self.beyond
-            moved += below * (1 - 1 / steeper[0]) - above * (1 - 1 / steeper[1])
+            z += below * (1 - 1 / steeper[0]) - above * (1 - 1 / steeper[1])
         if self.shrink is not None:
-            moved = unbend(moved / self.shrink, KNEE, farthest=700.0)
+            z = unbend(z / self.shrink, KNEE, farthest=700.0)
         unscaled = np.broadcast_to(self.center, points.shape).copy()
-        unscaled[..., free] += moved[..., free] / self.weight[free]
+        unscaled[..., varies] += z[..., varies] / self.weight[varies]
         return unscaled
 
 
 def check_scaling(kind: str) -> str:
-    """Return the name of a scaling; raise unless there is one of this name."""
+    """Return the name of a scaling; raise if there is none of this name."""
     if kind not in SCALINGS:
         raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
     return kind
@@ -190,8 +195,8 @@ def _sample(X: CheckedRows) -> ColumnBlocks:
 
 
 def _step(n: int, p: int) -> int:
-    """Return k such that every k-th of n rows is looked at."""
-    return -(-n // max(SAMPLE_VALUES // p, FEWEST))
+    """Return k such that quantiles are estimated from every k-th of n rows."""
+    return -(-n // max(SAMPLE_VALUES // p, SAMPLE_ROWS))
 
 
 def median_and_spread(
@@ -214,15 +219,15 @@ def median_and_spread(
 
 
 def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return one common spread for columns whose spreads are alike, so that scaling keeps distances and angles.
+    """Return one common spread for columns whose spreads are similar, so that scaling keeps distances and angles.
 
-    Columns whose spreads are far apart keep their own; in between, the result lies between the common one and theirs.
+    Where spreads differ much, each column keeps its own; in between, it gets one between its own and the common one.
     """
     varies = spread > 0
     if not varies.any():
         return spread
     logs = np.log(spread[varies])
-    apart = np.clip((np.ptp(logs) - np.log(UNITS_ALIKE)) / np.log(UNITS_APART / UNITS_ALIKE), 0.0, 1.0)
+    apart = np.clip((np.ptp(logs) - np.log(LIKE_SPREADS)) / np.log(UNLIKE_SPREADS / LIKE_SPREADS), 0.0, 1.0)
     unit = unit_of(spread.max())
     common = 0.5 * np.log(np.square(spread[varies] / unit).mean()) + np.log(unit)
     shared = np.zeros_like(spread)
@@ -231,7 +236,7 @@ def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / deviation, or 0 where the deviation is 0; it is bounded so that products with it stay finite."""
+    """Return 1 / deviation, always a finite number, or 0 where the deviation is 0."""
     return np.where(deviation > 0, 1.0 / np.maximum(deviation, SMALLEST), 0.0)
 
 
@@ -257,25 +262,32 @@ def rows_per_block(width: int) -> int:
 def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and standard deviation of each column, the latter exactly 0 where it is constant; raise if all are.
 
-    It passes once over blocks, without a copy of the data. Deviations are taken from each block's own mean, and the
-    blocks' are put together (Chan, Golub and LeVeque): stable for columns far from zero. Columns whose squares are no
-    ordinary numbers are measured again in units of their magnitude.
+    It passes once over blocks, without a copy of the data. Deviations from each block's own mean are merged (Chan,
+    Golub and LeVeque), which is stable for columns far from zero. Columns whose squares overflow or vanish are measured
+    again in units of their magnitude.
     """
-    n, size = X.shape[0], rows_per_block(X.shape[1])
+    n = X.shape[0]
+    size = rows_per_block(X.shape[1])
     mean, squares = _sums(X)
     deviation = np.sqrt(squares / n)
-    # Numbers that differ by so little that their squares are that small are themselves small.
-    extreme = np.flatnonzero(~np.isfinite(squares) | ((squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)))
-    unit = unit_of(_largest(X, extreme)) if len(extreme) else np.ones(0)
-    extreme, unit = extreme[unit != 1], unit[unit != 1]  # a column of zeros is constant
+    overflows = ~np.isfinite(squares)
+    vanishes = (squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)  # in larger numbers no difference is so small
+    extreme = np.flatnonzero(overflows | vanishes)
     if len(extreme):
-        in_units, squares = _sums(X, extreme, unit)
-        mean[extreme], deviation[extreme] = in_units * unit, np.sqrt(squares / n) * unit
-    doubtful = np.flatnonzero((deviation > 0) & (deviation <= 1e-9 * np.abs(mean)))  # rounding, or a real difference?
-    for start in range(0, n, size) if len(doubtful) else ():
-        first, block = (dense(X[at])[:, doubtful] for at in (slice(1), slice(start, start + size)))
-        doubtful = doubtful[(block == first).all(0)]
-    deviation[doubtful] = 0.0
+        unit = unit_of(_largest(X, extreme))
+        extreme = extreme[unit != 1]  # without columns of zeros, which are constant
+        unit = unit[unit != 1]
+    if len(extreme):
+        mean_in_units, squares = _sums(X, extreme, unit)
+        mean[extreme] = mean_in_units * unit
+        deviation[extreme] = np.sqrt(squares / n) * unit
+    # A deviation as small as a rounding error beside the mean: is the column constant?
+    constant = np.flatnonzero((deviation > 0) & (deviation <= 1e-9 * np.abs(mean)))
+    for start in range(0, n, size):
+        if len(constant):
+            first_row = dense(X[:1])[:, constant]
+            constant = constant[(dense(X[start : start + size])[:, constant] == first_row).all(0)]
+    deviation[constant] = 0.0
     if not deviation.any():
         raise InputError(
             f"All {n} rows are equal, so none is more central than another: "
@@ -287,7 +299,7 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _sums(
     X: CheckedRows, columns: slice | NDArray[np.intp] = slice(None), unit: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and sum of squares about it of all columns, or of some in these units."""
+    """Return the mean and the sum of squares about it of all columns, or of these columns in these units."""
     n, p = X.shape
     size = rows_per_block(p)
 
@@ -314,7 +326,7 @@ def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def merge_moments(blocks: Iterator[_Moments], at_once: int) -> _Moments:
-    """Combine the moments of blocks a few at a time: for wide rows, those of all blocks would fill the memory."""
+    """Combine the moments of blocks, a few at a time: for wide rows those of all blocks would fill the memory."""
     total: list[_Moments] = []
     while parts := [*total, *islice(blocks, at_once)]:
         if len(parts) == len(total):
@@ -328,69 +340,62 @@ def merge_moments(blocks: Iterator[_Moments], at_once: int) -> _Moments:
     return total[0]
 
 
-MANY = 50_000  # rows, of which those that set an end are too few to matter, and a share need not be exact
-OUT_OF_RANGE_DISTANCE = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
-RANGE_MARGIN = 1e-5  # relative margin: the greatest value rounded to six digits is still within the range
-ROWS_PER_COLUMN = 16  # with fewer rows, many ordinary new rows lie beyond some column's range
-
-Matrix = NDArray[np.float64]
-OUTWARD = np.array([[-1.0], [1.0]])
-
-
 class ColumnRange:
-    """The range of the columns, found while one pass over all rows tells whether their values are finite."""
+    """The range of the columns: known from the pass over all rows that checks whether their values are finite."""
 
     def __init__(self) -> None:
-        self._seen: tuple[object, Matrix] | None = None
+        self._checked: tuple[object, Matrix] | None = None  # the rows, and their ends
 
     def all_finite(self, X: NDArray[Any]) -> bool:
         """Say whether all values are finite numbers."""
-        self._seen = X, (ends := _ends(X))
+        ends = _ends(X)
+        self._checked = X, ends
         return bool(np.isfinite(ends).all())
 
     def ends(self, X: CheckedRows) -> Matrix:  # (2, p)
-        """Return the least and the greatest value of each column; they are remembered of the rows that were checked."""
-        return self._seen[1] if self._seen is not None and self._seen[0] is X else _ends(X)
+        """Return the least and the greatest value of each column; of the rows that were checked, they are known."""
+        return self._checked[1] if self._checked is not None and self._checked[0] is X else _ends(X)
 
 
 def with_column_range(
     scaling: Scaling,
     X: CheckedRows,
-    first: ColumnRange | None = None,
+    column_range: ColumnRange | None = None,
     measurements: NDArray[np.bool_] | None = None,
 ) -> Scaling:
-    """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward.
+    """Return the scaling with the range of X; a range that it has already only becomes wider.
 
-    The scale is steeper beyond those of `measurements` alone, if columns encode other things as well.
+    The scale becomes steeper beyond the range: of `measurements` alone, if columns encode other things as well.
     """
-    ends = (first or ColumnRange()).ends(X)
-    seen = _with_room(scaling, ends)
+    ends = (column_range or ColumnRange()).ends(X)
+    scaled_ends = _with_margin(scaling, ends)
     if scaling.seen is not None:
-        return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
-    with np.errstate(over="ignore"):  # a range may overflow to infinity: values beyond it are far enough then
-        # From the ends themselves, not from the room around them: it may be all there is between the two.
-        reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
-    # A column that is constant among the rows of X, though not among those that set the scaling, has no range to go by.
-    steeper = safe_divide(OUT_OF_RANGE_DISTANCE, reached, default=1.0) - 1
-    which = np.ones(X.shape[1], dtype=bool) if measurements is None else measurements
-    enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * max(which.sum(), 1)))
-    return replace(scaling, seen=seen, beyond=np.where(which, enough**2 * np.maximum(steeper, 0.0), 0.0))
+        return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * scaled_ends))
+    with np.errstate(over="ignore"):  # a width may overflow to infinity: values beyond it are far enough then
+        # From the ends without their margin: of a narrow range, the margin would be most of the width.
+        distance = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
+    # A column that is constant among the rows of X, though not among those that set the scaling, has no width: default.
+    steeper = safe_divide(OUT_OF_RANGE_DISTANCE, distance, default=1.0) - 1
+    chosen = np.ones(X.shape[1], dtype=bool) if measurements is None else measurements
+    trust = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * max(chosen.sum(), 1)))
+    return replace(scaling, seen=scaled_ends, beyond=np.where(chosen, trust**2 * np.maximum(steeper, 0.0), 0.0))
 
 
 def leave_one_out_range(scaling: Scaling, X: CheckedRows) -> tuple[Scaling, NDArray[np.bool_]]:
-    """Return a scaling whose ends leave out each column's extreme values, and say which rows hold one.
+    """Return a scaling with the range from each column's second least to second greatest value, and say who is outside.
 
-    These rows are then scored as new rows are, which may lie beyond the ends; with the usual ends, no training row
-    does. The ends are each column's second least and second greatest values.
+    A row that holds the least or greatest value of a column sets the range, beyond which new rows may lie. By this
+    scaling it is scored as if it were new.
     """
-    changed = np.zeros(X.shape[0], dtype=bool)
+    lies_outside = np.zeros(X.shape[0], dtype=bool)
     if scaling.seen is None or not 3 <= X.shape[0] <= MANY:
-        return scaling, changed
-    second = []
+        return scaling, lies_outside
+    second_ends = []
     for _, values in ColumnBlocks(X, MOST_VALUES):
-        second.append(np.partition(values, (1, -2), axis=0)[[1, -2]])
-        changed |= ((values < second[-1][0]) | (values > second[-1][1])).any(1)
-    return replace(scaling, seen=_with_room(scaling, np.concatenate(second, axis=1))), changed
+        low, high = np.partition(values, (1, -2), axis=0)[[1, -2]]
+        second_ends.append(np.stack([low, high]))
+        lies_outside |= ((values < low) | (values > high)).any(1)
+    return replace(scaling, seen=_with_margin(scaling, np.concatenate(second_ends, axis=1))), lies_outside
 
 
 def _ends(X: CheckedRows) -> Matrix:  # (2, p)
@@ -406,6 +411,6 @@ def _ends(X: CheckedRows) -> Matrix:  # (2, p)
     return np.stack([np.min([block[0] for block in blocks], axis=0), np.max([block[1] for block in blocks], axis=0)])
 
 
-def _with_room(scaling: Scaling, ends: Matrix) -> Matrix:  # (2, p)
-    """Return the columns' ends in scaled units, moved outward by a little."""
+def _with_margin(scaling: Scaling, ends: Matrix) -> Matrix:  # (2, p)
+    """Return the columns' ends in scaled units, moved outward by RANGE_MARGIN."""
     return replace(scaling, seen=None, beyond=None).scaled(ends + OUTWARD * RANGE_MARGIN * np.abs(ends))

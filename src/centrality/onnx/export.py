@@ -19,7 +19,7 @@ from centrality import __version__
 from centrality._internal.checks import InputError, optional
 from centrality._internal.files import write_atomically
 from centrality.network import formulas
-from centrality.network.context import SAME_LEVEL, CategoryEffects, ContextCalibration
+from centrality.network.context import SAME_CATEGORY, CategoryEffects
 from centrality.network.engine_backend import folded_head
 from centrality.network.forest import Forest
 from centrality.network.network import Network
@@ -38,7 +38,8 @@ class Graph:
     """Collect nodes: calling the graph adds an operator and returns the symbol of its output."""
 
     def __init__(self, width: int) -> None:
-        self.onnx, self.width = optional("onnx", "onnx"), width  # columns of the rows
+        self.onnx = optional("onnx", "onnx")
+        self.width = width  # columns of the rows
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -67,7 +68,7 @@ def _unary(operator: str) -> Callable[["Symbol"], "Symbol"]:
 def _binary(operator: str, *, swapped: bool = False) -> Callable[["Symbol", Value], "Symbol"]:
     def write(self: "Symbol", other: Value) -> "Symbol":
         other = float(other) if isinstance(other, int) else other  # both are of one type in ONNX
-        return self.graph(operator, *((other, self) if swapped else (self, other)))
+        return self.graph(operator, other, self) if swapped else self.graph(operator, self, other)
 
     return write
 
@@ -78,30 +79,37 @@ class Symbol:
     __array_ufunc__ = None  # so that `array + symbol` is the symbol's to answer
 
     def __init__(self, graph: Graph, name: str) -> None:
-        self.graph, self.name = graph, name
+        self.graph = graph
+        self.name = name
 
     __add__ = __radd__ = _binary("Add")
     __mul__ = __rmul__ = _binary("Mul")
-    __sub__, __rsub__ = _binary("Sub"), _binary("Sub", swapped=True)
-    __truediv__, __rtruediv__ = _binary("Div"), _binary("Div", swapped=True)
-    __matmul__, __pow__ = _binary("MatMul"), _binary("Pow")
-    __gt__, __le__ = _binary("Greater"), _binary("LessOrEqual")
-    maximum, minimum = _binary("Max"), _binary("Min")
+    __sub__ = _binary("Sub")
+    __rsub__ = _binary("Sub", swapped=True)
+    __truediv__ = _binary("Div")
+    __rtruediv__ = _binary("Div", swapped=True)
+    __matmul__ = _binary("MatMul")
+    __pow__ = _binary("Pow")
+    __gt__ = _binary("Greater")
+    __le__ = _binary("LessOrEqual")
+    maximum = _binary("Max")
+    minimum = _binary("Min")
     abs, sign, sqrt, log, exp, sigmoid, gelu = map(_unary, ("Abs", "Sign", "Sqrt", "Log", "Exp", "Sigmoid", "Gelu"))
 
     def __getitem__(self, places: Any) -> "Symbol":
         """Return a part: by slices, numbers or an array of numbers, one for each axis; None adds an axis."""
-        found, axis = self, 0
+        part = self
+        axis = 0
         for place in places if isinstance(places, tuple) else (places,):
             if place is None:
-                found = self.graph("Unsqueeze", found, [axis])
+                part = self.graph("Unsqueeze", part, [axis])
             elif not isinstance(place, slice):
-                found = self.graph("Gather", found, np.asarray(place), axis=axis)
+                part = self.graph("Gather", part, np.asarray(place), axis=axis)
             elif place != slice(None):
                 stop = LAST if place.stop is None else place.stop
-                found = self.graph("Slice", found, [place.start or 0], [stop], [axis])
+                part = self.graph("Slice", part, [place.start or 0], [stop], [axis])
             axis += not isinstance(place, int)
-        return found
+        return part
 
     def index_copy(self, _: int, places: NDArray[np.intp], columns: "Symbol") -> "Symbol":
         """Return the rows with these columns in these places."""
@@ -167,13 +175,24 @@ def write(fitted: "FittedModel", path: str | os.PathLike[str], *, t: float, rows
 
 def model_of(fitted: "FittedModel", t: float, rows: str = "float64") -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
-    graph, constants, mixing = Graph(fitted.width), _constants(fitted), fitted.calibration.mixing
+    graph = Graph(fitted.width)
+    constants = _constants(fitted)
+    mixing = fitted.calibration.mixing
     fine = formulas.scaled(constants, Symbol(graph, "rows").double())
     z = fine.float()
-    pair = formulas.calibrated(constants, *formulas.raw(constants, *_outputs(graph, fitted.network, z)))
-    units = graph("Concat", *(unit[:, None] for unit in pair), axis=1)
-    if fitted.kinds is not None:
-        units = formulas.shift_by_context(_constants_of_kinds(fitted.kinds), units, fine)
+    logit, potentials = _outputs(graph, fitted.network, z)
+    raw_global, raw_local = formulas.raw(constants, logit, potentials)
+    of_global, of_local = formulas.calibrated(constants, raw_global, raw_local)
+    units = graph("Concat", of_global[:, None], of_local[:, None], axis=1)
+    if fitted.context_calibration is not None:
+        calibration = fitted.context_calibration
+        of_contexts = SimpleNamespace(
+            forest=partial(_forest, calibration.forest),
+            category_effects=[partial(_effects, effects) for effects in calibration.category_effects],
+            rising=partial(_rising, calibration.knots.shape[1]),
+            **formulas.constants_of_context_calibration(calibration),
+        )
+        units = formulas.shift_by_context(of_contexts, units, fine)
     if fitted.refinement is not None:
         units = units + formulas.shift_by_marks(constants, z.double())[:, None]
     mixed = formulas.mixed(mixing, units[:, :1], units[:, 1:], Symbol(graph, "t"))
@@ -186,21 +205,20 @@ def model_of(fitted: "FittedModel", t: float, rows: str = "float64") -> Any:
         "calibration": fitted.calibration.kind,
         "noise_scale": list(fitted.noise_scale),
     }
-    return _finished(graph, fitted.width, facts, rows)
-
-
-def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any:
-    helper, types = graph.onnx.helper, graph.onnx.TensorProto
-
-    def value(name: str, *shape: int | str) -> Any:
-        is_single = name == "rows" and rows == "float32"
-        return helper.make_tensor_value_info(name, types.FLOAT if is_single else types.DOUBLE, shape)
-
+    helper = graph.onnx.helper
+    float64 = graph.onnx.TensorProto.DOUBLE
+    type_of_rows = graph.onnx.TensorProto.FLOAT if rows == "float32" else float64
     body = helper.make_graph(
         graph.nodes,
         "centrality",
-        [value("rows", "n", width), value("t", "m")],
-        [value("heads", "n", 2), value("centrality", "n", "m")],
+        [
+            helper.make_tensor_value_info("rows", type_of_rows, ("n", fitted.width)),
+            helper.make_tensor_value_info("t", float64, ("m",)),
+        ],
+        [
+            helper.make_tensor_value_info("heads", float64, ("n", 2)),
+            helper.make_tensor_value_info("centrality", float64, ("n", "m")),
+        ],
         graph.constants,
     )
     model = helper.make_model(
@@ -217,14 +235,15 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any
 
 def _constants(fitted: "FittedModel") -> SimpleNamespace:
     """Return what the formulas need of the model, as attributes."""
-    calibration, context = fitted.calibration, fitted.context
+    calibration = fitted.calibration
+    context = fitted.context
     relative = None
     if context is not None:
         constants = SimpleNamespace(
-            usual=partial(_forest, context.usual),
-            spread=partial(_forest, context.spread),
-            levels=[partial(_effects, effects) for effects in context.levels],
-            widths=[partial(_effects, effects) for effects in context.widths],
+            center_forest=partial(_forest, context.center_forest),
+            spread_forest=partial(_forest, context.spread_forest),
+            center_effects=[partial(_effects, effects) for effects in context.center_effects],
+            spread_effects=[partial(_effects, effects) for effects in context.spread_effects],
             **formulas.constants_of_context(context),
         )
         relative = partial(formulas.relative, constants)
@@ -234,15 +253,6 @@ def _constants(fitted: "FittedModel") -> SimpleNamespace:
         mixing=calibration.mixing,
         context=relative,
         **formulas.constants_of(scaling, calibration, fitted.refinement),
-    )
-
-
-def _constants_of_kinds(kinds: ContextCalibration) -> SimpleNamespace:
-    return SimpleNamespace(
-        forest=partial(_forest, kinds.forest),
-        levels=[partial(_effects, each) for each in kinds.levels],
-        rising=partial(_rising, kinds.knots.shape[1]),
-        **formulas.constants_of_kinds(kinds),
     )
 
 
@@ -256,9 +266,17 @@ def _rising(count: int, x: Symbol) -> Symbol:  # (n, 2, count)
 
 def _outputs(graph: Graph, network: Network, z: Symbol) -> tuple[Symbol, Symbol]:  # (members, n), (members, n, k)
     """Write the networks: each one's global logit and local potentials, in float64."""
-    last, logits, potentials = network.layout.trunks - 1, [], []
+    last = network.layout.trunks - 1
+    logits = []
+    potentials = []
     for member in range(network.members):  # one after another: runtimes are quickest with plain matrices
-        features = [_features(network, member, trunk, z).double() for trunk in range(last + 1)]
+        features = []
+        for trunk in range(last + 1):  # without its projection, which is folded into the head
+            x = z
+            for layer in range(len(network.layout.hidden)):
+                weight, bias = network.linear(f"trunks.{trunk}.{2 * layer}", member)
+                x = (x @ weight.T + bias).gelu()
+            features.append(x.double())
         logits.append(_head(network, member, "global_head", 0, features[0])[None])
         local = _head(network, member, "local_head", last, features[-1])
         potentials.append(_with_background(network, member, z, local)[None])
@@ -277,37 +295,30 @@ def _with_background(network: Network, member: int, z: Symbol, local: Symbol) ->
     return local.graph("Concat", local + blurred, levels[-1][:, None], axis=1)
 
 
-def _features(network: Network, member: int, trunk: int, z: Symbol) -> Symbol:  # (n, p) -> (n, q)
-    """Write a member's trunk without its projection, which is folded into the head."""
-    for layer in range(len(network.layout.hidden)):
-        weight, bias = network.linear(f"trunks.{trunk}.{2 * layer}", member)
-        z = (z @ weight.T + bias).gelu()
-    return z
-
-
 def _head(network: Network, member: int, head: str, trunk: int, features: Symbol) -> Symbol:
-    weight, bias = (part.astype(np.float64) for part in folded_head(network, member, head, trunk))
+    weight, bias = folded_head(network, member, head, trunk)
     return features @ weight.T + bias
 
 
-def _effects(levels: CategoryEffects, c: Symbol) -> Symbol:  # (n, q) -> (n, d)
+def _effects(effects: CategoryEffects, c: Symbol) -> Symbol:  # (n, q) -> (n, d)
     """Write `CategoryEffects`: the effects of the rows' categories, 0 for one that did not occur in fitting."""
-    off = (c[:, levels.columns][:, None] - levels.keys).abs().amax(2)  # (n, categories)
-    effects = c.graph("Gather", levels.effects, c.graph("ArgMin", off, axis=1, keepdims=0), axis=0)
-    return effects.where(c.graph("ReduceMin", off, [1], keepdims=1) <= SAME_LEVEL, 0.0)
+    distance = (c[:, effects.columns][:, None] - effects.keys).abs().amax(2)  # (n, categories)
+    of_nearest = c.graph("Gather", effects.effects, c.graph("ArgMin", distance, axis=1, keepdims=0), axis=0)
+    return of_nearest.where(c.graph("ReduceMin", distance, [1], keepdims=1) <= SAME_CATEGORY, 0.0)
 
 
 def _forest(forest: Forest, c: Symbol) -> Symbol:  # (n, q) -> (n, d)
     """Write `Forest`: every row goes down every tree, whose nodes lie one tree after the other."""
-    graph, (trees, nodes, d) = c.graph, forest.value.shape
+    graph = c.graph
+    trees, nodes, d = forest.value.shape
     roots = nodes * np.arange(trees, dtype=np.int64)
-    left, right = (forest.children[:, :, side] + roots[:, None] for side in (0, 1))
-    grown = c.float().double()  # as the trees were
+    left = (forest.children[:, :, 0] + roots[:, None]).ravel().astype(np.int64)
+    right = (forest.children[:, :, 1] + roots[:, None]).ravel().astype(np.int64)
+    x = c.float().double()  # thresholds were found for float32
     rows = graph("Slice", graph("Shape", c), [0], [1])
     node = graph("Expand", roots[None], graph("Concat", rows, [1], axis=0))  # (n, trees)
     for _ in range(forest.depth()):
         feature = graph("Gather", forest.feature.ravel().astype(np.int64), node)
-        goes_right = graph("GatherElements", grown, feature, axis=1) > graph("Gather", forest.threshold.ravel(), node)
-        ways = (graph("Gather", side.ravel().astype(np.int64), node) for side in (right, left))
-        node = graph("Where", goes_right, *ways)
+        goes_right = graph("GatherElements", x, feature, axis=1) > graph("Gather", forest.threshold.ravel(), node)
+        node = graph("Where", goes_right, graph("Gather", right, node), graph("Gather", left, node))
     return graph("Gather", forest.value.reshape(-1, d).astype(np.float64), node).mean(1)  # of (n, trees, d)

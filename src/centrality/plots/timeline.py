@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MOST_CHANNELS = 8  # drawn: more cannot be read
 MOST_POINTS = 4000  # of a line, by their lowest and highest values: a screen has no more
+TYPICAL: dict[str, Any] = {"color": "0.45", "linewidth": 0.7, "linestyle": (0, (3, 2)), "label": "typical"}
 DAY_ONE = np.datetime64("1970-01-01T00:00:00")
 
 
@@ -25,12 +26,14 @@ def timeline(
     names: Sequence[str] | None = None,
     events: Sequence[tuple[float, float]] = (),
     channels: Sequence[Sequence[str]] | None = None,
+    typical: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
     dated: bool = False,
 ) -> "Figure":
     """Draw channels above each other, the centrality below them, and events as shaded stretches.
 
     `times` (n,) are numbers or, with `dated`, seconds since 1970; `values` is (n, channels). `channels` are, for each
-    event, the names of those to blame: it is shaded strongly there and faintly elsewhere.
+    event, the names of those to blame: it is shaded strongly there and faintly elsewhere. `typical` are pairs of
+    windows, begin and end of each: what the channels do in the second is drawn as a broken line over the first.
 
     >>> import numpy as np
     >>> from centrality.plots import timeline
@@ -68,6 +71,12 @@ def timeline(
         axes.spines[["top", "right"]].set_visible(False)
         axes.margins(x=0)
         axes.yaxis.label.set(rotation=0, ha="right", va="center")
+    for window, beside in typical:
+        place = np.searchsorted(times, [window[0], beside[0]])
+        count = min(int(np.searchsorted(times, window[1], side="right") - place[0]), len(times) - int(place[1]))
+        for axes, channel in zip(panels, shown, strict=False):
+            line = values[place[1] : place[1] + count, channel]
+            axes.plot(*_thinned(times[place[0] : place[0] + count], line, dated=dated), **TYPICAL)
     for number, (start, end) in enumerate(events):
         for row, axes in enumerate(panels):
             to_blame = row == len(shown) or channels is None or names[shown[row]] in channels[number]

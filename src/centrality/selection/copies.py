@@ -1,8 +1,9 @@
-"""Find groups of copies, exact and near."""
+"""Find groups of copies among rows, texts or images: exact ones, and near ones."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -29,53 +30,49 @@ from centrality.selection.rank import are_finite_numbers
 from centrality.tables.binary import IMAGE_SUFFIXES
 from centrality.tables.columns import TableError, first_few, is_text, numbers
 
-TEXT_WIDTH = 1024  # numbers that stand for a text
-PIXELS = 16  # the side of the small picture that stands for an image
+TEXT_WIDTH = 1024  # numbers of the vector of a text
+PIXELS = 16  # the side of the small picture by which an image is compared
 
 Floats = NDArray[np.float32]
 
 
 def likeness_by_model(model: CentralityModel, X: ModelRows) -> Floats:
-    """Return rows as the scaled vectors that a fitted model's networks take."""
+    """Return the scaled vectors of rows, as the networks of a fitted model take them."""
     return model.fitted_.scaling.apply(reader_of(model).vectors(X))
 
 
 def vectors_of_table(table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
     """Return the rows of a table in comparable units, and the column that each of their features belongs to.
 
-    Finite numbers are measured by standard deviations. Robust units would be wrong: in a column that is 0 except in a
-    few rows, the noise of copies would set the unit. Other tables are read by `Table`, but a date is one number: parts
-    of a calendar would put a shared day nearer to each other than two days that follow one another.
+    A table of finite numbers is divided by standard deviations. Robust units would be wrong: in a column that is 0 in
+    nearly all rows, the noise of copies would set the unit. Other tables are read by `Table`, but with each date as one
+    number: as parts of a calendar, two days that follow one another may differ more than two that share a weekday.
     """
     for place, name in enumerate(table.column_names):
-        table = table.set_column(place, name, _moments_as_numbers(table[name]))
+        table = table.set_column(place, name, _dates_as_numbers(table[name]))
     if not are_finite_numbers(table):
         reader = Table(unreadable=1.0, blocks=False)
         try:
             vectors = np.asarray(reader.fit_transform(table), dtype=np.float32)
-        except TableError:  # only identifiers are left, in which no two rows are near
+        except TableError:  # all columns are identifiers, and no two rows are near in those
             return np.zeros((table.num_rows, 0), dtype=np.float32), np.zeros(0, dtype=np.intp)
         names, owner = reader.origins()
         return vectors, np.array([table.column_names.index(name) for name in names])[owner]
     for place, name in enumerate(table.column_names):
-        table = table.set_column(place, name, _from_least(table[name]))
+        if not pa.types.is_integer(table[name].type):
+            continue
+        # Doubles round whole numbers above 2**53: the least of them is subtracted first.
+        values = table[name].to_numpy()
+        if max(abs(int(values.min())), abs(int(values.max()))) >= BEYOND_DOUBLES:
+            differences = (values - values.min()).view(np.uint64)  # right even where the difference overflows int64
+            table = table.set_column(place, name, pa.chunked_array([differences]))
     matrix = numbers(table).astype(np.float64)
     scaled = Scaling.fit(matrix, "standard").scaled(matrix)
-    scaled -= np.median(scaled, axis=0)  # float32 is the finest there, and most rows are
+    scaled -= np.median(scaled, axis=0)  # where most rows are, since float32 is finest near 0
     return scaled.astype(np.float32), np.arange(table.num_columns)
 
 
-def _from_least(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return large whole numbers less the least of them: doubles would round those above 2**53."""
-    if not pa.types.is_integer(column.type):
-        return column
-    values = column.to_numpy()
-    if max(abs(int(values.min())), abs(int(values.max()))) < BEYOND_DOUBLES:
-        return column
-    return pa.chunked_array([(values - values.min()).view(np.uint64)])  # modulo 2**64 the difference is right
-
-
-def _moments_as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _dates_as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of dates, also of those written as text, as seconds since 1970; any other as it is."""
     format = learn_format(column.cast(pa.string()))[0] if is_text(column.type) else None
     if format is None and not pa.types.is_temporal(column.type):
@@ -88,19 +85,19 @@ def _moments_as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def of_texts(texts: Sequence[str | None]) -> Floats:
-    """Return texts as counts of their sequences of three to five letters; case and spaces do not count."""
+    """Return the counts of sequences of three to five letters in each text; case and extra spaces do not matter."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
-    # Signed hashing is a random projection: it keeps angles within a few per cent.
+    # Signed hashing is a random projection, which keeps angles within a few per cent.
     letters = HashingVectorizer(analyzer="char_wb", ngram_range=(3, 5), n_features=TEXT_WIDTH, dtype=np.float32)
     plain = [" ".join((text or "").lower().split()) for text in texts]
     return np.asarray(letters.transform(plain).toarray(), dtype=np.float32)
 
 
 def of_images(images: Sequence[Any], skipped: SkippedImages | None = None, *, progress: bool = False) -> Floats:
-    """Return images as small pictures, which hardly change when an image is encoded or resized anew.
+    """Return the pixels of each image made small: they hardly change when an image is resized or encoded again.
 
-    One that cannot be read is all NaN.
+    An image that cannot be read is all NaN.
     """
     from PIL.Image import Resampling
 
@@ -113,15 +110,15 @@ def of_images(images: Sequence[Any], skipped: SkippedImages | None = None, *, pr
     return small
 
 
-SHOWN = 4  # differing columns, and values of each, that are shown
-FAR_BELOW_OF_TEXTS = 0.5  # the distance of texts grows as the root of the letters that were changed
+SHOWN = 4  # differing columns in the line of a group, and values of each
+FAR_BELOW_OF_TEXTS = 0.5  # instead of FAR_BELOW: the distance of texts grows as the root of the letters changed
 SEEM = ("was compared too, but seems to name", "were compared too, but seem to name")
 WORDS = {"exact": "exact copies", "one column": "the same but for one column", "near": "near copies"}
 
 
 @dataclass(frozen=True)
 class CopyGroup:
-    """Rows that are copies of each other, and the cells in which they differ; images also by their names.
+    """Rows that are copies of each other, and the cells in which they differ; for images, also their names.
 
     >>> print(CopyGroup("one column", (3, 7), {"price": [100, 101]}))
     one column  rows 3, 7: price 100 | 101
@@ -129,8 +126,8 @@ class CopyGroup:
 
     kind: str  # "exact", "one column" or "near"
     rows: tuple[int, ...]
-    differs: dict[str, list[object]] = field(default_factory=dict)  # by column, one value for each row
-    names: tuple[str, ...] = ()  # the files, where rows are images with names
+    differs: dict[str, list[object]] = field(default_factory=dict)  # for each differing column, the rows' values
+    names: tuple[str, ...] = ()  # of the files, if the rows are images
 
     def __str__(self) -> str:
         rows = self.numbers() if self.names else f"rows {self.numbers()}"
@@ -159,7 +156,7 @@ class Copies:
 
     rows: int
     groups: list[CopyGroup]
-    identifiers: list[str] = field(default_factory=list)  # columns that seem to name the rows, and were compared too
+    identifiers: list[str] = field(default_factory=list)  # columns that seem to name the rows but were compared, too
     skipped: list[str] = field(default_factory=list)  # images that could not be read
 
     def __len__(self) -> int:
@@ -172,11 +169,11 @@ class Copies:
         return self.groups[number]
 
     def of(self, row: int) -> list[int]:
-        """Return the other rows that are copies of this one, of whatever kind."""
+        """Return the rows that are copies of this one, of any kind."""
         return sorted({other for group in self.groups if row in group.rows for other in group.rows} - {row})
 
     def to_drop(self, kinds: Sequence[str] = ("exact", "near")) -> NDArray[np.intp]:
-        """Return the rows to drop so that only the first row of each group of these kinds is kept."""
+        """Return the rows to drop so that of each group of these kinds only the first row is left."""
         later = {row for group in self.groups if group.kind in kinds for row in group.rows[1:]}
         return np.array(sorted(later), dtype=np.intp)
 
@@ -220,7 +217,7 @@ def copies(
     model : a fitted model says how alike rows are; None compares tables column by column, texts by their letters,
         images by their look when small.
     corrupt : what to do with an image that cannot be read: "refuse" raises and names it, "skip" compares the others.
-    random_state : a seed, by which very many rows are divided into cells that are compared apart.
+    random_state : the seed for dividing very many rows into cells, within which rows are compared.
 
     Examples
     --------
@@ -232,43 +229,41 @@ def copies(
     >>> [(group.kind, group.rows) for group in copies(X)]
     [('exact', (3, 7)), ('one column', (6, 11)), ('near', (5, 9))]
     """
-    rows = _comparable(X, model, SkippedImages(corrupt), progress=progress)
-    hashes = CellHashes(rows.table)
-    first = hashes.exact()
-    distinct = np.flatnonzero(first == np.arange(len(first)))
-    groups = [_group("exact", equal, rows, []) for equal in groups_alike(first)]
+    compared = _comparable(X, model, SkippedImages(corrupt), progress=progress)
+    table = compared.table
+    hashes = CellHashes(table)
+    first_equal = hashes.exact()
+    distinct = np.flatnonzero(first_equal == np.arange(len(first_equal)))
+    groups = [_group("exact", rows, compared, []) for rows in groups_alike(first_equal)]
     one_column: set[tuple[int, ...]] = set()
     for column, groups_of_column in hashes.but_one(distinct):
-        for alike in groups_of_column:
-            one_column.add(tuple(alike.tolist()))
-            groups.append(_group("one column", alike, rows, [column]))
-    for near in _near(rows, hashes, distinct, random_state, progress=progress):
-        if tuple(near.tolist()) not in one_column:
-            groups.append(_group("near", near, rows, range(rows.table.num_columns)))
-    names = rows.table.column_names
-    identifiers = [name for name in names if names_rows(rows.table[name])] if len(names) > 1 else []
-    return Copies(rows.table.num_rows, groups, identifiers, sorted(set(rows.skipped.names)))
+        for rows in groups_of_column:
+            one_column.add(tuple(rows.tolist()))
+            groups.append(_group("one column", rows, compared, [column]))
+    for rows in _near_groups(compared, hashes, distinct, random_state, progress=progress):
+        if tuple(rows.tolist()) not in one_column:
+            groups.append(_group("near", rows, compared, range(table.num_columns)))
+    names = table.column_names
+    identifiers = [name for name in names if names_rows(table[name])] if len(names) > 1 else []
+    return Copies(table.num_rows, groups, identifiers, sorted(set(compared.skipped.names)))
 
 
+# From row numbers to the rows' vectors, and the column that each number of a vector belongs to; None if to no column.
 Vectors = Callable[[NDArray[np.intp]], tuple[Floats, NDArray[np.intp] | None]]
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """Rows as a table whose cells can be compared, and a function from row numbers to the rows' vectors.
-
-    Beside the vectors, that function returns the column of the table that each of their features belongs to, or None
-    where they say nothing of columns. Without a vector (NaN), a row is compared cell by cell only.
-    """
+    """Rows of any kind as they are compared: cell by cell, and by their vectors unless these are NaN."""
 
     table: pa.Table
     vectors: Vectors
-    skipped: SkippedImages
+    skipped: SkippedImages  # those that could not be read
     far_below: float = FAR_BELOW
     images: Sequence[Any] = ()
 
 
-def _near(
+def _near_groups(
     compared: _Compared, hashes: CellHashes, rows: NDArray[np.intp], random_state: int | None, *, progress: bool
 ) -> list[NDArray[np.intp]]:
     """Return the groups of near copies among these rows."""
@@ -276,7 +271,8 @@ def _near(
         return []
     vectors, feature_column = compared.vectors(rows)
     has_vector = ~np.isnan(vectors).any(1)
-    rows, vectors = rows[has_vector], vectors[has_vector]
+    rows = rows[has_vector]
+    vectors = vectors[has_vector]
     rng = generator(random_state)
     by_chance = None
     if feature_column is not None:
@@ -288,7 +284,7 @@ def _near(
 
 
 def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedImages, *, progress: bool) -> _Compared:
-    """Return rows of whatever kind in a form in which they can be compared."""
+    """Return rows of any kind as they are compared."""
     if isinstance(X, str | bytes):
         raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")
     if skipped.corrupt not in CORRUPT:
@@ -299,7 +295,7 @@ def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedIma
         images = by_model or partial(of_images, skipped=skipped, progress=progress)
         keys = []
         for number, item in enumerate(items):
-            keys.append(f"{number} cannot be read")  # and is no copy of another
+            keys.append(f"{number} cannot be read")  # replaced below if it can; else it is a copy of no other image
             with skipped.caught(item, number):
                 keys[number], _ = content_of(item)
         table = pa.table({"image": keys})
@@ -311,38 +307,38 @@ def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedIma
     table = as_arrow(X)
     if by_model is None:
         return _Compared(table, lambda rows: vectors_of_table(table.take(rows)), skipped)
-    rows_of = table.take if is_frame(X) else np.asarray(X).__getitem__  # a model of arrays wants no names
+    rows_of = table.take if is_frame(X) else np.asarray(X).__getitem__  # a model fitted on arrays takes arrays
     return _Compared(table, lambda rows: (by_model(rows_of(rows)), None), skipped)
 
 
 def _are_images(items: Sequence[Any]) -> bool:
     """Say whether a list holds images: paths, pixels, bytes of files, PIL images.
 
-    Texts are paths if most end as names of images do, or if others are images: one photo.heic makes no list of words.
+    Texts are paths of images if most of them end like one, or if all else in the list are images. One photo.heic alone
+    does not turn a list of words into one of images.
     """
     texts = [item for item in items if isinstance(item, str)]
     others = [item for item in items if item is not None and not isinstance(item, str)]
-    if others or not texts:
-        return bool(others) and all(map(_is_image, others))
-    return 2 * sum(text.lower().endswith(IMAGE_SUFFIXES) for text in texts) > len(texts)
-
-
-def _is_image(item: object) -> bool:
-    is_pixels = isinstance(item, np.ndarray) and item.dtype == np.uint8 and item.ndim >= 2
-    is_stored = isinstance(item, dict) and "bytes" in item  # as Hugging Face's data sets store images
-    return is_pixels or is_stored or isinstance(item, bytes | Path) or hasattr(item, "convert")  # the last: PIL
-
-
-def _name_of_image(item: object, row: int) -> str:
-    item = item.get("path") if isinstance(item, dict) else item
-    return str(item) if isinstance(item, str | Path) else f"image {row}"
+    if not others:
+        return 2 * sum(text.lower().endswith(IMAGE_SUFFIXES) for text in texts) > len(texts)
+    for item in others:
+        is_pixels = isinstance(item, np.ndarray) and item.dtype == np.uint8 and item.ndim >= 2
+        is_stored = isinstance(item, dict) and "bytes" in item  # as Hugging Face's data sets store images
+        is_pil = hasattr(item, "convert")
+        if not (is_pixels or is_stored or is_pil or isinstance(item, bytes | Path)):
+            return False
+    return True
 
 
 def _group(kind: str, rows: NDArray[np.intp], compared: _Compared, columns: Sequence[int]) -> CopyGroup:
-    """Return a group with the cells of these columns in which its rows differ, or with the names of its images."""
+    """Return a group with the cells in these columns, where its rows differ, or with the names of its images."""
     if compared.images:
-        names = tuple(_name_of_image(compared.images[row], row) for row in rows)
-        return CopyGroup(kind, tuple(rows.tolist()), names=names)
+        names = []
+        for row in rows:
+            image = compared.images[row]
+            path = image.get("path") if isinstance(image, dict) else image
+            names.append(str(path) if isinstance(path, str | Path) else f"image {row}")
+        return CopyGroup(kind, tuple(rows.tolist()), names=tuple(names))
     table = compared.table
     chosen = table.take(rows)
     cells = {table.column_names[j]: _cells(chosen.column(j)) for j in columns}
@@ -353,7 +349,7 @@ def _group(kind: str, rows: NDArray[np.intp], compared: _Compared, columns: Sequ
 def _cells(column: pa.ChunkedArray) -> list[object]:
     try:
         return list(column.to_pylist())
-    except (OverflowError, ValueError):  # moments that Python knows none of, beyond the year 9999
+    except (OverflowError, ValueError):  # Python has no dates beyond the year 9999
         return [None if np.isnat(moment) else str(moment) for moment in column.to_numpy()]
 
 
@@ -362,7 +358,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _distinguish(values: Sequence[object]) -> list[str]:
-    """Shorten values to a few letters each; texts that then look alike are quoted, from shortly before they differ.
+    """Shorten values; where texts would look alike, quote them from shortly before the first letter that differs.
 
     >>> _distinguish(["oil", "oil ", "gas"])
     ["'oil'", "'oil '", "'gas'"]
@@ -373,8 +369,8 @@ def _distinguish(values: Sequence[object]) -> list[str]:
         return short
     if not texts:
         return [shortened(str(value)) for value in values]  # with all digits
-    alike = [len(set(letters)) == 1 for letters in zip(*texts, strict=False)]
-    start = max([*alike, False].index(False) - LETTERS // 2, 0)
+    common = len(commonprefix(texts))
+    start = max(common - LETTERS // 2, 0)
     cut = "…" if start else ""
     return [
         cut + shortened(repr(value[start:])) if isinstance(value, str) else shortened(str(value)) for value in values

@@ -1,22 +1,23 @@
 """Find rows with equal cells, and rows that lie near each other.
 
-Cells are those of a quick k-means, about a thousand rows each: a row's nearest neighbour lies in its cell unless a
-border runs between them, which it hardly does between copies. On one core this is many times quicker than an index that
-answers any query, and finds copies as often (benchmarks/copies.py neighbours).
+Many rows are divided into cells of about a thousand by a quick k-means, and only rows of one cell are compared. A row
+and its copy lie in one cell unless a border runs between them, which is rare. On one core this is many times quicker
+than an index that answers any query, and finds copies as often (benchmarks/copies.py neighbours).
 
-Rows of few values agree in all columns but one by chance, too. The number of such pairs is estimated from those that
-differ in that column and in another one: if a share s of all pairs agrees in the other one, s / (1 - s) times as many
-agree there.
+Rows of few different values agree in all columns but one by chance, too. How many pairs do is estimated from the pairs
+that differ in this column and in a second one: if a share s of all pairs agrees in the second column, then for each
+pair that differs there, s / (1 - s) pairs agree there by chance.
 
-Within the ball that reaches to a row's k-th neighbour, rows by chance lie evenly: the nearest is then as near as
-u = (d / d_k)^dimension or nearer with probability 1 - (1 - u)^(k - 1). The dimension is that of the data itself, by the
-distances of the neighbours (Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of
-1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours. A pair is
-tested once, though both of its rows have a p-value: of n rows, n p / 2 pairs have one below p by chance. Rows of a
-table that share values do not lie evenly: `coincidence` says how many of them are near by chance.
+For near rows, let d_k be the distance of a row to its k-th neighbour. Rows that are no copies lie evenly within that
+distance, so the nearest of them lies at a distance of d or less with probability 1 - (1 - u)^(k - 1), where
+u = (d / d_k)^dimension. The dimension is that of the data around the row, estimated by the distances of its neighbours
+(Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of 1% (Benjamini and Hochberg),
+if their distance is also less than a quarter of the usual distance between neighbours. Each pair is tested once, by the
+larger p-value of its two rows: of n rows, n p / 2 pairs are below p by chance. Rows of a table that share values do not
+lie evenly: `coincidence` says how many of them are near by chance.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from tqdm import tqdm
 from centrality.tables.columns import TableError, is_number, is_text
 
 ONE_CELL = 5_000  # up to so many rows, every row is compared with every other
-CELL = 1_000  # rows of a cell, about
+CELL = 1_000  # rows of a cell, on average
 ROUNDS = 3  # of k-means
 BLOCK = 2_048  # rows compared at once
 
@@ -40,9 +41,9 @@ Floats = NDArray[np.float32]
 def nearest(
     Z: Floats, k: int, rng: np.random.Generator, *, progress: bool = False
 ) -> tuple[Floats, NDArray[np.intp]]:  # (n, k), (n, k)
-    """Return the distances of each row to its k nearest others, rising, and the numbers of these.
+    """Return the rising distances of each row to its k nearest others in its cell, and the numbers of these.
 
-    Where a cell holds fewer, the distances are infinite and the numbers -1.
+    If a cell holds fewer rows, the remaining distances are infinite and the numbers -1.
 
     >>> apart, which = nearest(np.array([[0.0], [1.0], [5.0]], dtype=np.float32), 1, np.random.default_rng(0))
     >>> apart.ravel().tolist(), which.ravel().tolist()
@@ -50,34 +51,29 @@ def nearest(
     """
     apart = np.full((len(Z), k), np.inf, dtype=np.float32)
     which = np.full((len(Z), k), -1, dtype=np.intp)
-    cell = _cells(Z, rng)
+    cell = _cell_of_row(Z, rng)
     order = np.argsort(cell, kind="stable")
     members = np.split(order, np.searchsorted(cell[order], np.arange(1, int(cell.max()) + 1)))
     for rows in tqdm(members, disable=not progress, desc="Comparing rows", leave=False):
-        if len(rows) > 1:
-            apart[rows, : len(rows) - 1], which[rows, : len(rows) - 1] = _within(Z, rows, k)
+        if len(rows) == 1:
+            continue
+        E = Z[rows] - Z[rows].mean(0)  # small numbers: differences of their squares are exact enough
+        squares = np.einsum("ij,ij->i", E, E)
+        count = min(k, len(rows) - 1)
+        for start in range(0, len(rows), BLOCK):
+            part = slice(start, min(start + BLOCK, len(rows)))
+            distance = squares[part, None] + squares - 2 * E[part] @ E.T
+            distance[np.arange(len(distance)), np.arange(part.start, part.stop)] = np.inf  # of each row to itself
+            near = np.argpartition(distance, count - 1, axis=1)[:, :count]
+            exact = np.sqrt(np.square(E[part, None] - E[near]).sum(2))  # exact for rows that nearly agree
+            rising = np.argsort(exact, axis=1, kind="stable")
+            apart[rows[part], :count] = np.take_along_axis(exact, rising, 1)
+            which[rows[part], :count] = rows[np.take_along_axis(near, rising, 1)]
     return apart, which
 
 
-def _within(Z: Floats, rows: NDArray[np.intp], k: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the distances and numbers of each row's nearest rows among these rows."""
-    E = Z[rows] - Z[rows].mean(0)  # small numbers: differences of squares are then exact enough
-    squares = np.einsum("ij,ij->i", E, E)
-    k = min(k, len(rows) - 1)
-    apart, which = np.empty((len(rows), k), dtype=np.float32), np.empty((len(rows), k), dtype=np.intp)
-    for start in range(0, len(rows), BLOCK):
-        part = slice(start, min(start + BLOCK, len(rows)))
-        distance = squares[part, None] + squares - 2 * E[part] @ E.T
-        distance[np.arange(len(distance)), np.arange(part.start, part.stop)] = np.inf
-        near = np.argpartition(distance, k - 1, axis=1)[:, :k]
-        exact = np.sqrt(np.square(E[part, None] - E[near]).sum(2))  # exact for rows that nearly agree
-        rising = np.argsort(exact, axis=1, kind="stable")
-        apart[part], which[part] = np.take_along_axis(exact, rising, 1), rows[np.take_along_axis(near, rising, 1)]
-    return apart, which
-
-
-def _cells(Z: Floats, rng: np.random.Generator) -> NDArray[np.intp]:  # (n,)
-    """Return the cell of each row: the number of the nearest centre."""
+def _cell_of_row(Z: Floats, rng: np.random.Generator) -> NDArray[np.intp]:  # (n,)
+    """Return the cell of each row, the number of the nearest centre, by k-means on a sample."""
     if len(Z) <= ONE_CELL:
         return np.zeros(len(Z), dtype=np.intp)
     count = len(Z) // CELL
@@ -85,7 +81,8 @@ def _cells(Z: Floats, rng: np.random.Generator) -> NDArray[np.intp]:  # (n,)
     sample = Z[rng.choice(len(Z), min(len(Z), 50 * count), replace=False)]
     for _ in range(ROUNDS):
         cell = _nearest_centre(sample, centres)
-        sums, sizes = np.zeros_like(centres), np.bincount(cell, minlength=count)
+        sizes = np.bincount(cell, minlength=count)
+        sums = np.zeros_like(centres)
         np.add.at(sums, cell, sample)
         centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres).astype(np.float32)
     return _nearest_centre(Z, centres)
@@ -98,15 +95,16 @@ def _nearest_centre(Z: Floats, centres: Floats) -> NDArray[np.intp]:
 
 
 Hashes = NDArray[np.uint64]
-BY_CHANCE = 0.05  # of the pairs that agree but for a column: if more do so by chance, none of them are called copies
-TELLING = 3  # columns, those in which the fewest pairs agree, that say how many do by chance
-ENOUGH_PAIRS = 5  # expected by chance, to say whether one column tells another
-HARDLY_REPEATED = 0.9  # of the cells of a column differ from all others: what agrees there may be copies
-DECIMALS = 6  # numbers with more of them do not agree by chance
+BY_CHANCE = 0.05  # if a larger share of the pairs that agree but for one column do so by chance, none are called copies
+SECOND_COLUMNS = 3  # columns, those in which the fewest pairs agree, by which that share is estimated
+ENOUGH_PAIRS = 5  # must agree by chance in a column to say whether it determines another one
+# If so large a share of a column's cells are different, rows with equal ones may be copies: they do not show chance.
+HARDLY_REPEATED = 0.9
+DECIMALS = 6  # numbers with more decimals do not agree by chance
 
 
 class CellHashes:
-    """A hash for each row, the sum of the hashes of its cells; subtracting a cell's hash leaves out its column."""
+    """A hash for each row: the sum of the hashes of its cells, so that subtracting one leaves out its column."""
 
     def __init__(self, table: pa.Table) -> None:
         self._columns = table.columns
@@ -121,22 +119,22 @@ class CellHashes:
                 ) from None
 
     def cells(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:  # (len(rows), columns)
-        """Return numbers that are equal where cells of these rows are."""
+        """Return a number for each cell of these rows; equal cells of a column have equal numbers."""
         columns = [self._of(rows, number).view(np.int64) for number in range(len(self._columns))]
         return np.stack(columns, axis=1)
 
     def exact(self) -> NDArray[np.intp]:  # (n,)
-        """Return for each row the first row that agrees with it in every cell; this may be the row itself."""
+        """Return for each row the first row with the same cells, which may be the row itself."""
         _, first, group = np.unique(self.rows, return_index=True, return_inverse=True)
         return np.asarray(first[group], dtype=np.intp)
 
     def but_one(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, list[NDArray[np.intp]]]]:
-        """Yield each column, by number, that alone differs between some rows, and the groups of these rows.
+        """Yield columns, by number, and for each the groups of rows that differ in this column alone.
 
-        No two of the rows may agree in every cell. Columns for which such groups arise by chance are left out.
+        The rows must all differ in some cell. Columns for which such groups arise by chance are left out.
         """
         columns = range(len(self._columns)) if len(self._columns) > 1 else ()
-        groups_of_column = {number: groups_alike(self._without(rows, number)) for number in columns}
+        groups_of_column = {number: groups_alike(self._without(rows, [number])) for number in columns}
         groups_of_column = {number: groups for number, groups in groups_of_column.items() if groups}
         if not groups_of_column:
             return
@@ -144,13 +142,13 @@ class CellHashes:
             number: sum(len(group) * (len(group) - 1) / 2 for group in groups)
             for number, groups in groups_of_column.items()
         }
-        shares = [self._agreeing(rows, number) for number in columns]
+        shares = [self._share_agreeing(rows, number) for number in columns]
         for number, groups in groups_of_column.items():
-            if self._by_chance(rows, number, pairs, shares) <= BY_CHANCE * pairs[number]:
+            if self._pairs_by_chance(rows, number, pairs, shares) <= BY_CHANCE * pairs[number]:
                 yield number, [rows[group] for group in groups]
 
-    def _without(self, rows: NDArray[np.intp], *numbers: int) -> Hashes:
-        """Return the hashes of these rows without those of some columns."""
+    def _without(self, rows: NDArray[np.intp], numbers: Sequence[int]) -> Hashes:
+        """Return the hashes of these rows without the columns of these numbers."""
         hashes = self.rows[rows]
         for number in numbers:
             hashes = hashes - self._of(rows, number)
@@ -159,9 +157,10 @@ class CellHashes:
     def _of(self, rows: NDArray[np.intp], number: int) -> Hashes:
         return _hashed(self._columns[number], number)[rows]
 
-    def _agreeing(self, rows: NDArray[np.intp], number: int) -> float:
+    def _share_agreeing(self, rows: NDArray[np.intp], number: int) -> float:
         """Return the share of all pairs of rows that agree in this column by chance."""
-        hashes, column = self._of(rows, number), self._columns[number]
+        hashes = self._of(rows, number)
+        column = self._columns[number]
         is_hardly_repeated = len(np.unique(hashes)) >= HARDLY_REPEATED * len(rows)
         if is_hardly_repeated and is_text(column.type):
             return 0.0
@@ -173,56 +172,52 @@ class CellHashes:
             return _agreeing_when_rounded(column.cast(pa.float64(), safe=False).drop_null().to_numpy())
         return count_pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
 
-    def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
-        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns.
+    def _pairs_by_chance(
+        self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]
+    ) -> float:
+        """Estimate how many pairs of rows agree by chance in all columns but this one.
 
-        A column that another one tells, such as a price with tax, is left out beside it: rows that agree in the one
-        by chance agree in the other.
+        The estimate is the largest of those by some second columns. Columns that the second one determines, as a price
+        determines the price with tax, are left out with it: rows that agree in the one agree in the other.
         """
         others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
         others = [other for other in others if shares[other] < 1]
         if not others:  # all other columns hold one value
             return pairs[number]
         estimates = [0.0]
-        telling = [other for other in others[:TELLING] if shares[other] > 0]
-        for other in telling:
-            dependents = [
-                column for column in telling if column != other and self._tells(rows, other, column, shares[other])
-            ]
-            agree = count_pairs(self._without(rows, number, other, *dependents))
-            differ_in_both = agree - pairs[number] - pairs.get(other, 0)
-            estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
+        candidates = [other for other in others[:SECOND_COLUMNS] if shares[other] > 0]
+        for second in candidates:
+            hashes = self._of(rows, second)
+            by_chance = shares[second] * len(rows) * (len(rows) - 1) / 2
+            left_out = [number, second]
+            for other in candidates if by_chance >= ENOUGH_PAIRS else ():
+                differ = count_pairs(hashes) - count_pairs(hashes + self._of(rows, other))
+                if other != second and differ < by_chance / 2:
+                    left_out.append(other)
+            agree = count_pairs(self._without(rows, left_out))
+            differ_in_both = agree - pairs[number] - pairs.get(second, 0)
+            estimates.append(differ_in_both * shares[second] / (1 - shares[second]))
         return max(estimates)
-
-    def _tells(self, rows: NDArray[np.intp], one: int, other: int, share: float) -> bool:
-        """Return whether rows that agree in one column by chance, as this share of all pairs do, agree in the other."""
-        by_chance = share * len(rows) * (len(rows) - 1) / 2
-        hashes = self._of(rows, one)
-        differ = count_pairs(hashes) - count_pairs(hashes + self._of(rows, other))
-        return bool(by_chance >= ENOUGH_PAIRS and differ < by_chance / 2)
 
 
 def _hashed(column: pa.ChunkedArray, number: int) -> Hashes:
-    """Return a hash for each cell of a column; a missing value is a value like others."""
+    """Return a hash for each cell of a column; missing cells have one, too."""
     if not (pa.types.is_dictionary(column.type) or _is_plain_number(column)):
         column = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
     if _is_plain_number(column):
-        bits = (column.to_numpy().astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: a zero has no sign
+        bits = (column.to_numpy().astype(np.float64) + 0.0).view(np.uint64)  # + 0.0 makes 0 of -0
     else:
         codes = column.indices if hasattr(column, "indices") else column.combine_chunks().indices
         bits = codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
-    return _mixed(bits + np.uint64((number + 1) * 0x9E3779B97F4A7C15 % (1 << 64)))
+    # The splitmix64 generator: every bit of the result depends on all bits of the cell and of the column's number.
+    bits = bits + np.uint64((number + 1) * 0x9E3779B97F4A7C15 % (1 << 64))
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
 def _is_plain_number(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_floating(column.type)) and column.null_count == 0
-
-
-def _mixed(bits: Hashes) -> Hashes:
-    """Return numbers in which every bit depends on all bits of those given: the finisher of splitmix64."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
 def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
@@ -235,13 +230,15 @@ def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
 
 
 def count_pairs(hashes: NDArray[Any]) -> float:
-    """Return how many pairs have the same hash."""
+    """Count the pairs with the same hash."""
     sizes = np.unique(hashes, return_counts=True)[1].astype(np.float64)
     return float((sizes * (sizes - 1)).sum() / 2)
 
 
 def _agreeing_when_rounded(values: NDArray[np.float64]) -> float:
-    """Return how often two numbers agree only because they are rounded: the step over twice the middle half's width.
+    """Return the share of pairs of numbers that are equal only because numbers are rounded.
+
+    That is the rounding step over twice the width of the middle half of the numbers.
 
     >>> _agreeing_when_rounded(np.arange(101.0))  # 101 whole numbers
     0.01
@@ -255,9 +252,9 @@ def _agreeing_when_rounded(values: NDArray[np.float64]) -> float:
 
 
 NEIGHBOURS = 15
-FALSE_SHARE = 0.01
-FAR_BELOW = 0.25  # of the usual distance to the nearest other row
-MARKEDLY = 1.5  # four times the standard deviation of a mean over the neighbours of a row
+FALSE_SHARE = 0.01  # of the pairs called near copies, on average
+FAR_BELOW = 0.25  # of the usual distance to the nearest other row: pairs farther apart are no copies
+MARKEDLY = 1.5  # times as large: four standard deviations of a mean over the neighbours of a row
 FEWEST = 20  # fewest rows whose spacing can be estimated
 
 
@@ -274,33 +271,50 @@ def near_copies(
     Parameters
     ----------
     far_below : the share of the usual distance between neighbours above which no pair is a copy.
-    by_chance : a function from pairs of rows, (m, 2), to how many pairs are as near in the same way by chance; None
-        takes rows to lie evenly, where no two share a value.
+    by_chance : a function from pairs of rows, (m, 2), to how many pairs are as near in the same way by chance. None is
+        for rows that lie evenly, of which no two share a value.
     """
     apart, which = nearest(Z, NEIGHBOURS, rng, progress=progress)
     spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
-    is_other = (apart > far_below * spacing) & (which >= 0)  # too far for a copy
-    chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
-    chance[is_other] = 1.0
-    rows = np.repeat(np.arange(len(apart)), apart.shape[1])
+    is_too_far = (apart > far_below * spacing) & (which >= 0)
+    # The probability that a row has another row so near by chance.
+    farthest = np.broadcast_to(apart[:, -1:], apart.shape)
+    is_known = (farthest > 0) & np.isfinite(apart)
+    ratio = np.divide(apart, farthest, out=np.ones(apart.shape), where=is_known)
+    u = np.clip(ratio, 0, 1) ** _dimension(apart, which, is_too_far)[:, None]
+    chance = -np.expm1((apart.shape[1] - 1) * np.log1p(-np.minimum(u, 1 - 1e-12)))  # (n, k)
+    chance[is_too_far] = 1.0
+    # Pairs that are near as seen from both of their rows, each once, with the larger of the two probabilities.
+    n = len(apart)
     is_near = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
-    one, other, p = rows[is_near], which.ravel()[is_near], chance.ravel()[is_near]
-    first, second, p = _mutual(one, other, p, len(apart))
-    expected = p * len(apart) / 2
+    row = np.repeat(np.arange(n), apart.shape[1])[is_near]
+    other = which.ravel()[is_near]
+    pair = np.minimum(row, other) * n + np.maximum(row, other)
+    order = np.argsort(pair, kind="stable")
+    pair = pair[order]
+    p = chance.ravel()[is_near][order]
+    twice = np.flatnonzero(pair[1:] == pair[:-1])
+    first = pair[twice] // n
+    second = pair[twice] % n
+    p = np.maximum(p[twice], p[twice + 1])
+    # How many pairs are as near by chance, and which pairs are copies at the false discovery rate.
+    expected = p * n / 2
     if by_chance is not None and len(p):
         expected = np.maximum(expected, by_chance(np.stack([first, second], axis=1)))
-    enough = _at_false_discovery_rate(expected)
-    return groups_of(first[enough], second[enough], len(Z))
+    rising = np.sort(expected)
+    passed = np.flatnonzero(rising <= FALSE_SHARE * np.arange(1, len(rising) + 1))
+    is_copy = expected <= (rising[passed[-1]] if len(passed) else -1.0)
+    return groups_of(first[is_copy], second[is_copy], len(Z))
 
 
-def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool_]) -> NDArray[np.float64]:  # (n,)
+def _dimension(apart: Floats, which: NDArray[np.intp], is_too_far: NDArray[np.bool_]) -> NDArray[np.float64]:  # (n,)
     """Estimate the dimension of the data around each row, by how distances grow from the second neighbour on.
 
-    Of rows that lie evenly, dimension * log(d_k / d_j) are k - 1 exponential numbers in order. Without the largest,
-    that of the nearest neighbour, which may be a copy, they sum up to k - 1 - (1 + 1/2 + ... + 1/(k - 1)); the median
-    of such a sum is 1/3 less. The median over all rows gives the dimension, but where the mean over those neighbours of
-    a row that are no copies of it gives a markedly smaller one: in a table, rows of the same categories differ in few
-    columns.
+    If rows lie evenly, dimension * log(d_k / d_j) for j = 1 to k - 1 are k - 1 sorted exponential numbers. Leave out
+    the largest, that of the nearest neighbour, which may be a copy: the others sum up to
+    k - 1 - (1 + 1/2 + ... + 1/(k - 1)) on average, and the median of such a sum is 1/3 less. The median over all rows
+    thus gives the dimension. But if the mean over the neighbours of a row that are too far to be its copies gives a
+    markedly smaller dimension, that one is taken: in a table, rows of the same categories differ in few columns.
     """
     has_spacing = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
     if not has_spacing.any():
@@ -311,33 +325,8 @@ def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool
     growth[has_spacing] = np.log(apart[has_spacing, -1:] / apart[has_spacing, 1:-1]).sum(1)
     overall = np.nanmedian(growth) * expected / (expected - 1 / 3)
     growths = np.where(has_spacing, growth, overall)
-    nearby = (growths[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
+    nearby = (growths[which] * is_too_far).sum(1) / np.maximum(is_too_far.sum(1), 1)
     return np.asarray(expected / np.maximum(np.where(nearby > MARKEDLY * overall, nearby, overall), 1e-6))
-
-
-def _chance(apart: Floats, reach: Floats, dimension: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, k)
-    """Return the probability that a row has another row so near by chance."""
-    ratio = np.divide(apart, reach[:, None], out=np.ones(apart.shape), where=(reach > 0)[:, None] & np.isfinite(apart))
-    inside = np.clip(ratio, 0, 1) ** dimension[:, None]
-    return np.asarray(-np.expm1((apart.shape[1] - 1) * np.log1p(-np.minimum(inside, 1 - 1e-12))))
-
-
-def _mutual(
-    one: NDArray[np.intp], other: NDArray[np.intp], p: NDArray[np.float64], n: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Return each pair that is close as seen from both of its rows, once, with the larger of both probabilities."""
-    key = np.minimum(one, other) * n + np.maximum(one, other)
-    order = np.argsort(key, kind="stable")
-    key, p = key[order], p[order]
-    twice = np.flatnonzero(key[1:] == key[:-1])
-    return key[twice] // n, key[twice] % n, np.maximum(p[twice], p[twice + 1])
-
-
-def _at_false_discovery_rate(expected: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say which pairs are discoveries (Benjamini and Hochberg), given how many are as near as each by chance."""
-    in_order = np.sort(expected)
-    passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(expected) + 1))
-    return expected <= (in_order[passed[-1]] if len(passed) else -1.0)
 
 
 def groups_of(first: NDArray[np.intp], second: NDArray[np.intp], n: int) -> list[NDArray[np.intp]]:

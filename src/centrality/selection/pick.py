@@ -1,10 +1,10 @@
 """Pick rows: typical, diverse, odd, or to label.
 
-The mean distance of all rows to the nearest chosen one is what is made small (facility location), or the mean of its
-square, in which rows far from all chosen ones, such as those of a rare class, count more. Each step tries a few
-candidates, drawn in proportion to that distance or square, and keeps the best: greedy k-means++. Many rows are
-represented by a sample, whose mean distance is that of all rows within a per cent. Rows chosen first never change, so
-that every prefix is a good choice for its size.
+Diverse rows are chosen so that the mean distance of all rows to the nearest chosen one is small (facility location).
+For rows to label it is the mean square of that distance, in which rows far from all chosen ones, such as those of a
+rare class, count more. Rows are chosen one after another by greedy k-means++: each step draws a few candidates, in
+proportion to that distance or square, and takes the best of them. So every prefix of the choice is a good choice for
+its size. Very many rows are represented by a sample, whose mean distance is within a per cent of that of all rows.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ Labels = str | Sequence[object] | NDArray[Any]
 def codes_of(X: Any, by: Labels | None, n: int) -> NDArray[np.intp]:  # (n,)
     """Return the number of each row's group; groups are numbered in the sorted order of their values, 0 without groups.
 
-    `by` names a column of a frame, or holds one value for each of the n rows.
+    `by` is the name of a column of a frame, or one value for each of the n rows.
 
     >>> codes_of(None, ["b", "a", None, "b"], 4)
     array([1, 0, 2, 1])
@@ -52,31 +52,27 @@ def codes_of(X: Any, by: Labels | None, n: int) -> NDArray[np.intp]:  # (n,)
 
 
 def values_of(X: Any, by: Labels) -> list[object]:
-    """Return the distinct values by which rows are grouped: numbers by size, others as text, a missing value last.
+    """Return the distinct values by which rows are grouped: numbers by size, others sorted as text, missing ones last.
 
     >>> values_of(None, [10, 9, None, 10])
     [9, 10, None]
     """
     distinct = set(_labels(X, by))
-    known: list[Any] = [value for value in distinct if value is not None]
-    are_numbers = all(isinstance(value, Real) for value in known)
-    return sorted(known, key=None if are_numbers else str) + [None] * (None in distinct)
+    values: list[Any] = [value for value in distinct if value is not None]
+    are_numbers = all(isinstance(value, Real) for value in values)
+    return sorted(values, key=None if are_numbers else str) + [None] * (None in distinct)
 
 
 def _labels(X: Any, by: Labels) -> list[object]:
-    """Return each row's value, None where it is missing."""
-    values = _column(X, by) if isinstance(by, str) else by
-    return [none_if_missing(value) for value in values]
-
-
-def _column(X: Any, name: str) -> list[object]:
+    """Return the value of each row, None if it is missing."""
+    if not isinstance(by, str):
+        return [none_if_missing(value) for value in by]
     X = in_memory(X)
     if isinstance(X, pa.RecordBatch) or not is_frame(X):
-        raise InputError(f"by={name!r} names a column, but the rows are no frame: give one value for each row instead.")
+        raise InputError(f"by={by!r} names a column, but the rows are no frame: give one value for each row instead.")
     frame = nw.from_native(X, eager_only=True)
-    tables.require(frame.columns, [name])
-    found: list[object] = frame[name].to_list()
-    return found
+    tables.require(frame.columns, [by])
+    return [none_if_missing(value) for value in frame[by].to_list()]
 
 
 def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -87,12 +83,12 @@ def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
     """
     shares = np.zeros(len(sizes), dtype=np.intp)
     for _ in range(len(sizes) + 1):
-        room = np.flatnonzero(shares < sizes)
-        left = k - int(shares.sum())
-        if left <= 0 or not len(room):
+        unfilled = np.flatnonzero(shares < sizes)
+        missing = k - int(shares.sum())
+        if missing <= 0 or not len(unfilled):
             break
-        share, rest = divmod(left, len(room))
-        shares[room] += share + (np.arange(len(room)) < rest)
+        share, rest = divmod(missing, len(unfilled))
+        shares[unfilled] += share + (np.arange(len(unfilled)) < rest)
         shares = np.minimum(shares, sizes)
     return shares
 
@@ -107,15 +103,15 @@ def interleaved(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
     return np.asarray(np.concatenate(parts)[np.argsort(place, kind="stable")])
 
 
-SAMPLE = 10_000  # rows that stand for all others, or ten for each row to choose, if that is more
-DISTANCES = 1 << 18  # computed in each step: by so many, few rows have more candidates
-FEWEST_TRIED = 16  # candidates of each step
+SAMPLE = 10_000  # rows that represent all others, or ten times the rows to choose, if that is more
+DISTANCES = 1 << 18  # distances computed in each step, at least: the fewer the rows, the more candidates are tried
+FEWEST_TRIED = 16  # candidates drawn in each step
 
 Floats = NDArray[np.float32]
 
 
 def sample_for(k: int, rows: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the rows from which k are chosen: all rows, or a sample of very many, in order."""
+    """Return the rows from which k are chosen: all of them or, of very many, a sample in the same order."""
     size = max(SAMPLE, 10 * k)
     return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False))
 
@@ -129,9 +125,9 @@ def spread(
     squared: bool = False,
     progress: bool = False,
 ) -> NDArray[np.intp]:  # (k,)
-    """Return the numbers of k rows that cover all rows, which count by their weights; rows of weight 0 come last.
+    """Return the numbers of k rows, chosen so that the weighted mean distance of all rows to the nearest is small.
 
-    With `squared`, the mean of squared distances is reduced.
+    With `squared`, it is the mean of squared distances. Rows of weight 0 are chosen last.
 
     >>> line = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]], dtype=np.float32)
     >>> sorted(spread(line, 3, np.random.default_rng(0)) // 2)  # one of each pair, and the last
@@ -143,9 +139,11 @@ def spread(
     apart: Floats | None = None  # (m,) the distance of each row to the nearest chosen one, or its square
     chosen: list[int] = []
     for _ in tqdm(range(k), disable=not progress, desc="Picking", leave=False):
-        candidates = _drawn(weight if apart is None else weight * apart, tries, rng)
-        if not len(candidates):  # every row with a weight equals a chosen one
+        sums = np.cumsum(weight if apart is None else weight * apart, dtype=np.float64)
+        if not sums[-1] > 0:  # every row with a weight equals a chosen one
             break
+        drawn = np.searchsorted(sums, rng.random(tries) * sums[-1], side="right")
+        candidates = np.unique(drawn.clip(max=len(sums) - 1))
         tried = squares[candidates, None] + squares - 2 * Z[candidates] @ Z.T
         np.maximum(tried, 0, out=tried)
         if not squared:
@@ -155,30 +153,16 @@ def spread(
         best = int(np.argmin(tried @ weight))
         chosen.append(int(candidates[best]))
         apart = tried[best]
-        apart[chosen[-1]] = 0  # which rounding may have missed: a row is chosen once
-    return _filled(np.array(chosen, dtype=np.intp), k, weight, rng)
-
-
-def _drawn(chance: Floats, tries: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw a few different rows with these relative chances; return none if all are 0."""
-    sums = np.cumsum(chance, dtype=np.float64)
-    if not sums[-1] > 0:
-        return np.empty(0, dtype=np.intp)
-    return np.unique(np.searchsorted(sums, rng.random(tries) * sums[-1], side="right").clip(max=len(chance) - 1))
-
-
-def _filled(chosen: NDArray[np.intp], k: int, weight: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return k rows: the chosen ones, then others, those with a weight first."""
-    if len(chosen) == k:
-        return chosen
-    others = np.setdiff1d(np.arange(len(weight)), chosen)
-    others = rng.permutation(others)
-    others = others[np.argsort(-(weight[others] > 0).astype(np.int8), kind="stable")]
-    return np.concatenate([chosen, others[: k - len(chosen)]])
+        apart[chosen[-1]] = 0  # rounding may have left a little: no row is chosen twice
+    if len(chosen) < k:  # add other rows at random, those with a weight first
+        others = rng.permutation(np.setdiff1d(np.arange(len(weight)), chosen))
+        others = others[np.argsort(-(weight[others] > 0).astype(np.int8), kind="stable")]
+        chosen += others[: k - len(chosen)].tolist()
+    return np.array(chosen, dtype=np.intp)
 
 
 KINDS = ("typical", "diverse", "representative", "odd", "to label")
-# The share of the rows, the least central, that represents nothing; of rows to label fewer: a rare class is no outlier.
+# The share of the rows, the least central, that need not be covered; fewer of rows to label, as rare classes may be odd.
 OUTLYING = {"representative": 0.05, "to label": 0.01}
 
 
@@ -207,7 +191,7 @@ def select(
           from what is chosen before others, so that rare classes and borders have their share.
     by : a column of X, or one value for each row: k is shared evenly among these groups, and they take turns.
     t : from 0, global, to 1, local; None is the model's own.
-    random_state : the seed of what covers; the same seed picks the same rows.
+    random_state : the seed of kinds that cover rows; the same seed picks the same rows.
 
     Examples
     --------
@@ -229,7 +213,7 @@ def select(
 
 @dataclass(frozen=True)
 class Picker:
-    """Picks rows of one kind among those it is given."""
+    """Picks rows of one kind from the rows of a model."""
 
     fitted: FittedModel
     vectors: CheckedRows
@@ -243,7 +227,7 @@ class Picker:
             raise InputError(f"what must be one of {', '.join(map(repr, KINDS))}, got {self.what!r}.")
 
     def pick_by(self, groups: NDArray[np.intp], rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-        """Return k of these rows, divided evenly among their groups and interleaved, the best first."""
+        """Return k of these rows, the best first: as many of each group as can be, in turn."""
         shares = shares_of(whole_number("k", k, at_most=len(rows)), np.bincount(groups))
         return interleaved([self.pick(rows[groups == g], int(share)) for g, share in enumerate(shares)])
 
@@ -262,6 +246,6 @@ class Picker:
         return map_valid_rows(self.vectors[rows], lambda block: self.fitted.scores(block, self.t))
 
     def _weights(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return 0 for rows that are outlying among these, and 1 for the others."""
+        """Return 0 for the least central of these rows, which need not be covered, and 1 for the others."""
         scores = self._scores(rows)
         return (scores >= np.quantile(scores, OUTLYING[self.what])).astype(np.float32)

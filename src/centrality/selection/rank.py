@@ -120,7 +120,7 @@ def rank(
     given: Sequence[str] | Sequence[int] | str | int | None = None,
     random_state: int | None = 0,
 ) -> Any:
-    """Return the rows as a frame, the oddest first: row, centrality, p_value and reasons, then the columns of the rows.
+    """Return the rows as a frame, the oddest first: row, centrality, p_value, severity, reasons, then their columns.
 
     The frame is of the kind that came in: pandas (with its index), polars or Arrow; an array gives an Arrow table.
 
@@ -143,8 +143,8 @@ def rank(
     >>> odd = centrality.rank(houses(), top=3)  # the data set's last rows are odd on purpose
     >>> sorted(odd["row"].to_pylist())
     [1194, 1195, 1197]
-    >>> odd.column_names[:4]
-    ['row', 'centrality', 'p_value', 'reasons']
+    >>> odd.column_names[:5]
+    ['row', 'centrality', 'p_value', 'severity', 'reasons']
     """
     frame = as_frame(rows)
     native = nw.from_native(frame, eager_only=True)
@@ -156,7 +156,8 @@ def rank(
     model = fit_default_model(learned, random_state, given=given) if model is None else model
     reader_of(model).require_rows_apart()
     t = one_t(model.t if t is None else t)
-    new_names = ["row", "centrality", "p_value", *(["reasons"] if reader_of(model).features() is not None else [])]
+    has_reasons = reader_of(model).features() is not None
+    new_names = ["row", "centrality", "p_value", "severity", *(["reasons"] if has_reasons else [])]
     read = reader_of(model).input_spec().columns
     tables.require_replaceable(new_names, native.columns if read is None else read)
     scores = np.asarray(model.centrality(frame, t=t))
@@ -164,8 +165,8 @@ def rank(
     chosen = native[order].to_native()
     values: list[NDArray[Any]] = [order, scores[order]]
     with reader_of(model).suppress_issues():
-        values.append(model.p_values(chosen, t=t))
-        if "reasons" in new_names:
+        values += [model.p_values(chosen, t=t), model.severity(chosen, t=t)]
+        if has_reasons:
             values.append(np.array(model.reasons(chosen, t).short(), dtype=object))
     new = dict(zip(new_names, values, strict=True))
     with_scores = nw.from_native(tables.with_columns(chosen, new), eager_only=True)

@@ -7,6 +7,7 @@ may be texts. Whatever is done about that is a note, and every row of the file k
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ FEWEST = 100  # moments: fewer do not say what is usual, and an alarm from them 
 TIME_NAMES = ("time", "timestamp", "datetime", "date", "ts", "epoch", "when")
 EPOCHS = {1e9: "seconds", 1e12: "milliseconds", 1e15: "microseconds", 1e18: "nanoseconds"}  # of a time since 1973
 ON_THE_GRID = 0.25  # of a step: a row that is no farther from its moment has only been jolted
+ALIKE = 1e-6  # of a step
 MOSTLY = 0.9  # the share of rows on the grid from which steps are even
+READ_TOGETHER = 1_000_000  # rows
 UNITS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"), (1e-3, "millisecond"))
 
 Values = NDArray[np.float64]
@@ -39,9 +42,18 @@ class Track:
     """Hold one series on even steps; a long gap is a stretch of BRIDGED + 1 moments without values."""
 
     name: str  # the value of `by`; empty without one
-    times: Values  # (n,) seconds since 1970, or numbers where time is none
+    clock: Values | float  # the time of each moment in seconds since 1970, or of the first if steps are alike
     values: Values  # (n, channels), NaN where nothing is known
     step: float
+
+    @property
+    def times(self) -> Values:
+        """Return the time of each moment, (n,): seconds since 1970, or numbers where times are no dates."""
+        return np.asarray(self.time_of(np.arange(len(self.values))))
+
+    def time_of(self, moments: Any) -> Any:
+        """Return the time of a moment, or the times of several."""
+        return self.clock + self.step * moments if isinstance(self.clock, float) else self.clock[moments]
 
 
 @dataclass(frozen=True)
@@ -55,16 +67,36 @@ class Recording:
     time: str | None  # the name of the time column; None: rows stand in their order
     dated: bool  # times are dates
     notes: list[str] = field(default_factory=list)
+    rows_are_moments: bool = False  # of the only series, in their order
+
+    @cached_property
+    def _offsets(self) -> Places:
+        """Return where each track begins, if all follow each other."""
+        return np.cumsum([0, *(len(track.values) for track in self.tracks)])
+
+    @cached_property
+    def _place_of_row(self) -> Places:
+        """Return each row's place among the moments of all tracks; -1 for rows without a time."""
+        return np.where(self.track_of_row < 0, -1, self._offsets[self.track_of_row] + self.moment_of_row)
+
+    @cached_property
+    def _rows_by_place(self) -> Places:
+        return np.argsort(self._place_of_row, kind="stable")
+
+    def rows_of(self, track: int, first: int, last: int) -> Places:
+        """Return the rows of the table that are these moments of a track."""
+        if self.rows_are_moments:
+            return np.arange(first, last + 1)
+        ends = self._offsets[track] + np.array([first, last + 1])
+        begin, end = np.searchsorted(self._place_of_row, ends, sorter=self._rows_by_place)
+        return np.sort(self._rows_by_place[begin:end])
 
     def of_rows(self, of_moments: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return what there is for each track's moments, for each row of the table; NaN for rows without a time."""
-        if self.time is None and len(self.tracks) == 1:
-            return of_moments[0]  # rows are its moments
-        shape = (len(self.track_of_row), *of_moments[0].shape[1:])
-        rows = np.full(shape, np.nan)
-        for number, values in enumerate(of_moments):
-            own = self.track_of_row == number
-            rows[own] = values[self.moment_of_row[own]]
+        if self.rows_are_moments:
+            return of_moments[0]
+        rows = np.concatenate(of_moments)[self._place_of_row]
+        rows[self._place_of_row < 0] = np.nan
         return rows
 
     def written(self, time: float) -> str:
@@ -113,6 +145,9 @@ def read(
     """
     notes: list[str] = []
     table, time = _as_table(frame, time)
+    for place, column in enumerate(table.schema):
+        if is_text(column.type) and not pa.types.is_string(column.type):  # pandas gives large ones
+            table = table.set_column(place, column.name, table[column.name].cast(pa.string()))
     time = find_time(table) if time is None else time
     require(table.column_names, [name for name in (time, by) if name is not None])
     seconds, dated = (None, False) if time is None else _times(time, table[time], notes)
@@ -183,9 +218,9 @@ def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values
     """Return the column as seconds since 1970, NaN where there is none, and True; or as numbers, and False."""
     if is_number(column.type):
         values = np.asarray(numbers(pa.table({name: column}))[:, 0], dtype=np.float64)
-        usual = np.nanmedian(np.abs(values)) if np.isfinite(values).any() else 0.0
+        middle = np.nanmedian(np.abs(values)) if np.isfinite(values).any() else 0.0
         for size, unit in EPOCHS.items():
-            if size <= usual < 4 * size:
+            if size <= middle < 4 * size:
                 notes.append(f"{name} is read as {unit} since 1970.")
                 return values / (size / 1e9), True
         return values, False
@@ -193,17 +228,20 @@ def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values
     if is_text(column.type) and format is None:
         examples = first_few([str(text) for text in column.drop_null().unique().to_pylist()[:3]])
         raise TableError(f"{name} was to be the time, but it holds no dates: {examples or 'nothing'}.")
-    moments, faults = read_dates(column, format, zone_of(column, format))
-    wrong = faults[NO_DATE]
     if doubt:
         notes.append(f"{name}: {doubt}.")
-    if wrong.any():
-        notes.append(f"Rows whose {name} is no date are not judged ({int(wrong.sum()):,}).")
-    missing = np.isnat(moments)
-    if (missing & ~wrong).any():
-        notes.append(f"Rows without a {name} are not judged ({int((missing & ~wrong).sum()):,}).")
-    seconds = moments.astype(np.int64) / 1e6
-    seconds[missing] = np.nan
+    zone, seconds, no_dates, missing = zone_of(column, format), np.empty(len(column)), 0, 0
+    for first in range(0, len(column), READ_TOGETHER):
+        moments, faults = read_dates(column.slice(first, READ_TOGETHER), format, zone)
+        block = moments.astype(np.int64) / 1e6
+        block[np.isnat(moments)] = np.nan
+        seconds[first : first + READ_TOGETHER] = block
+        no_dates += int(faults[NO_DATE].sum())
+        missing += int((np.isnat(moments) & ~faults[NO_DATE]).sum())
+    if no_dates:
+        notes.append(f"Rows whose {name} is no date are not judged ({no_dates:,}).")
+    if missing:
+        notes.append(f"Rows without a {name} are not judged ({missing:,}).")
     ahead = seconds > datetime.now(UTC).timestamp() + 86400
     if ahead.any():
         latest = write_time(float(seconds[ahead].max()), dated=True)
@@ -250,12 +288,12 @@ def _read_long(
     place = {label: names.index(label) for label in labels if label in names}
     column_of = np.array([place.get(label, -1) for label in labels] + [-1], dtype=np.intp)
     column = column_of[coded.indices.fill_null(len(labels)).to_numpy().astype(np.intp)]
-    _, own = _channels(table, [value], None, notes)
-    wide = np.full((len(own), len(names)), np.nan)
-    there = column >= 0
-    wide[np.flatnonzero(there), column[there]] = own[there, 0]
+    _, cells = _channels(table, [value], None, notes)
+    wide = np.full((len(cells), len(names)), np.nan)
+    known_name = column >= 0
+    wide[np.flatnonzero(known_name), column[known_name]] = cells[known_name, 0]
     notes.append(f"Each {name} is a channel: {len(names)} of them, one row for each time and {name}.")
-    groups = np.zeros(len(own), dtype=np.int32)
+    groups = np.zeros(len(cells), dtype=np.int32)
     return _tracks(names, wide, seconds, groups, [""], time=time, dated=dated, notes=notes)
 
 
@@ -271,7 +309,7 @@ def _channels(
     for name in others:
         column = table[name]
         if is_number(column.type):
-            values = np.asarray(numbers(pa.table({name: column})), dtype=np.float64)
+            values = _column_of_numbers(name, column)
         elif is_text(column.type) and (writing := learn_writing(column)[0]) is not None:
             cells, wrong = writing.read(column)
             values = cells[:, None]
@@ -285,14 +323,21 @@ def _channels(
         else:
             notes.append(f"{name} left out: it holds no numbers.")
             continue
-        values[~np.isfinite(values)] = np.nan
+        finite = np.isfinite(values)
         names.append(name)
-        columns.append(values)
+        columns.append(values if finite.all() else np.where(finite, values, np.nan))
     if not columns:
         raise TableError(
             f"A series of numbers was wanted, but no column holds any: {first_few(list(others)) or 'none'}."
         )
     return tuple(names), columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _column_of_numbers(name: str, column: pa.ChunkedArray) -> Values:  # (rows, 1)
+    """Return the column's own memory if it is one piece of floats, which of ten million moments is worth it."""
+    if column.num_chunks == 1 and column.type == pa.float64() and not column.null_count:
+        return np.asarray(column.chunk(0).to_numpy())[:, None]
+    return np.asarray(numbers(pa.table({name: column})), dtype=np.float64)
 
 
 def _tracks(
@@ -307,21 +352,24 @@ def _tracks(
     notes: list[str],
 ) -> Recording:
     """Return each group's rows as a series on even steps, and where each row is in it."""
-    track_of_row = groups if seconds is None else groups.copy()
+    track_of_row = groups if seconds is None or np.isfinite(seconds).all() else np.array(groups)
     moment_of_row = np.zeros(len(values), dtype=np.int32)
     tracks = []
     events: dict[str, int] = {}
+    by_group = np.argsort(groups, kind="stable") if len(labels) > 1 else np.empty(0, dtype=np.intp)
+    ends = np.cumsum(np.bincount(groups, minlength=len(labels))) if len(labels) > 1 else np.empty(0, dtype=np.intp)
     for number, label in enumerate(labels):
-        if seconds is None:
-            own = groups == number
-            moment_of_row[own] = np.arange(own.sum())
-            tracks.append(
-                Track(label, np.arange(own.sum(), dtype=np.float64), values if own.all() else values[own], 1.0)
-            )
+        rows: Any = slice(None) if len(labels) == 1 else by_group[ends[number - 1] if number else 0 : ends[number]]
+        if seconds is None or _is_even(seconds[rows]):
+            own = values[rows]
+            moment_of_row[rows] = np.arange(len(own), dtype=np.int32)
+            first, last = (0.0, len(own) - 1.0) if seconds is None else seconds[rows][[0, -1]].tolist()
+            tracks.append(Track(label, first, own, (last - first) / (len(own) - 1) if len(own) > 1 else 1.0))
             continue
-        rows = np.flatnonzero(groups == number)
+        rows = np.arange(len(values))[rows]
         timed = rows[np.isfinite(seconds[rows])]
-        track_of_row[rows[~np.isfinite(seconds[rows])]] = -1
+        if len(timed) < len(rows):
+            track_of_row[rows[~np.isfinite(seconds[rows])]] = -1
         if len(np.unique(seconds[timed])) < 2:
             raise InputError(
                 f"{time} has no two different times{f' in {label}' if label else ''}: no order to judge by."
@@ -332,13 +380,25 @@ def _tracks(
         moment_of_row[order] = places
         count = np.zeros((places[-1] + 1, values.shape[1]))
         total = np.zeros_like(count)
-        there = np.isfinite(values[order])
-        np.add.at(count, places, there)
-        np.add.at(total, places, np.where(there, values[order], 0.0))
+        finite = np.isfinite(values[order])
+        np.add.at(count, places, finite)
+        np.add.at(total, places, np.where(finite, values[order], 0.0))
         grid = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
         tracks.append(Track(label, on_grid, grid, step))
     notes += _time_notes(events, tracks, dated=dated)
-    return Recording(tracks, names, track_of_row, moment_of_row, time, dated, notes)
+    rows_are_moments = len(labels) == 1 and isinstance(tracks[0].clock, float)
+    return Recording(tracks, names, track_of_row, moment_of_row, time, dated, notes, rows_are_moments)
+
+
+def _is_even(seconds: Values) -> bool:
+    """Say whether times rise by steps that are alike: then each row is a moment, and nothing is to be done."""
+    if len(seconds) < 2 or not seconds[-1] > seconds[0]:
+        return False
+    step = (seconds[-1] - seconds[0]) / (len(seconds) - 1)
+    return all(
+        bool((np.abs(np.diff(seconds[first : first + READ_TOGETHER + 1]) - step) <= ALIKE * step).all())
+        for first in range(0, len(seconds) - 1, READ_TOGETHER)
+    )
 
 
 def _count(events: dict[str, int], what: str, count: int) -> None:

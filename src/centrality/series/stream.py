@@ -49,7 +49,7 @@ class Stream:
 
     A missing value is taken to be the last one, for at most 60 moments; then the channel is not judged until it has
     filled a window again. `save` writes what is remembered, `restore` brings it back, so that a process that starts
-    again goes on where it stopped.
+    again goes on where it stopped. Of more than `most_series` series, the one longest silent is forgotten.
 
     >>> import numpy as np
     >>> from centrality import Timeline
@@ -63,52 +63,66 @@ class Stream:
     True
     """
 
-    def __init__(self, model: Timeline) -> None:
+    def __init__(self, model: Timeline, most_series: int | None = None) -> None:
         self.model = model
+        self.most_series = most_series
         self._series: dict[str, _Memory] = {}
-        usual = list(model._scales.values())  # noqa: SLF001  (its other half)
-        self._usual = Scales(*(np.median([getattr(one, name) for one in usual], axis=0) for name in vars(usual[0])))
+        of_fit = list(model._scales.values())  # noqa: SLF001  (its other half)
+        self._scales_of_others = Scales(
+            *(np.median([getattr(scales, name) for scales in of_fit], axis=0) for name in vars(of_fit[0]))
+        )
 
     def push(self, values: Sequence[Any] | Mapping[str, Any], series: str = "") -> Moment | None:
         """Take the next moment of a series; return what is said of it, None until a window is full."""
-        memory = self._series.setdefault(series, _Memory())
-        row = self._numbers(values)
-        if not memory.silent:
-            memory.silent = [BRIDGED + 1] * len(row)
+        row = self.numbers(values)
+        memory = self._series.pop(series, None) or _Memory(silent=[BRIDGED + 1] * len(row))
+        self._series[series] = memory  # the last now
+        if self.most_series is not None and len(self._series) > self.most_series:
+            del self._series[next(iter(self._series))]
         last = memory.rows[-1] if memory.rows else [0.0] * len(row)
         missing = [not np.isfinite(value) for value in row]
-        memory.silent = [count + 1 if gone else 0 for count, gone in zip(memory.silent, missing, strict=True)]
-        memory.rows.append([old if gone else value for value, old, gone in zip(row, last, missing, strict=True)])
+        memory.silent = [count + 1 if gap else 0 for count, gap in zip(memory.silent, missing, strict=True)]
+        memory.rows.append([old if gap else value for value, old, gap in zip(row, last, missing, strict=True)])
         del memory.rows[: -self.model.window_ - 1]  # one more: the first difference needs it
         return self._judge(memory, series) if len(memory.rows) > self.model.window_ else None
 
-    def _numbers(self, values: Sequence[Any] | Mapping[str, Any]) -> list[float]:
+    def continue_from(self, other: "Stream") -> None:
+        """Go on from the moments of a stream whose model has the same channels and windows; of others, from none."""
+        if (other.model.channels_, other.model.window_) == (self.model.channels_, self.model.window_):
+            self._series = other._series  # noqa: SLF001
+
+    def numbers(self, values: Sequence[Any] | Mapping[str, Any]) -> list[float]:
+        """Return a moment's values in the order of the channels, NaN where there is none; raise if they are others."""
         names = self.model.channels_
         if isinstance(values, Mapping):
             lacks = [name for name in names if name not in values]
             if lacks:
                 raise InputError(f"The channel {lacks[0]!r} was wanted, got {', '.join(map(repr, values))}.")
             values = [values[name] for name in names]
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise InputError(f"{len(names)} values were wanted ({', '.join(names[:6])}), got {values!r:.80}.")
         if len(values) != len(names):
             raise InputError(f"{len(names)} values were wanted ({', '.join(names[:6])}), got {len(values)}.")
         try:
             return [float(value) if value not in GONE else float("nan") for value in values]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"Numbers were wanted, got {list(values)!r:.80}.") from None
 
     def _judge(self, memory: _Memory, series: str) -> Moment | None:
-        scales = self.model._scales.get(series, self._usual)  # noqa: SLF001
+        scales = self.model._scales.get(series, self._scales_of_others)  # noqa: SLF001
         rows = np.array(memory.rows)
         scaled = [scales.view(rows, view)[1:] for view in range(2)]
         judged = np.array(memory.silent) <= BRIDGED
         if not judged.any():
             return None
-        parts, scores = self.model._parts, []  # noqa: SLF001
+        parts = self.model._parts  # noqa: SLF001
+        scores = []
         for part in parts:
             odd = part.oddness(scaled[part.view], NOWHERE, self.model.window_).astype(np.float64)
             scores.append(np.where(judged[None], odd, np.nan) if part.alone else odd)
         oddness = Oddness.of(parts, scores)
-        levels, shares = self.model._latest, oddness.shares()[0]  # noqa: SLF001
+        levels = self.model._latest  # noqa: SLF001
+        shares = oddness.shares()[0]
         order = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
         return Moment(
             float(levels.centrality(oddness.whole)[0]),

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,13 +16,31 @@ from centrality import __version__
 from centrality._internal import model_file
 from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import RandomState, random_numbers, unchanged_on_failure
+from centrality._internal.processes import cores
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
 from centrality.network.calibration import one_t
 from centrality.representations.base import ItemsLike
 from centrality.series import windows
-from centrality.series.events import Event, Events, Peaks, describe, expected_count, odd_moments, stretches
-from centrality.series.parts import Judgement, Levels, Oddness, Part, Prepared, channel_changes, principal_signals
+from centrality.series.events import (
+    Event,
+    Events,
+    Peaks,
+    describe,
+    expected_count,
+    find_typical,
+    odd_moments,
+    stretches,
+)
+from centrality.series.parts import (
+    Judgement,
+    Levels,
+    Oddness,
+    Part,
+    Prepared,
+    channel_changes,
+    principal_signals,
+)
 from centrality.series.reading import FEWEST, Recording, read, write_step
 from centrality.series.windows import VIEWS, Places, Scales, Values
 
@@ -101,7 +120,7 @@ class Timeline(BaseEstimator):
         one_t(self.t)
         with unchanged_on_failure(self):
             recording = read(X, self.time, self.by)
-            lengths = np.array([len(track.times) for track in recording.tracks])
+            lengths = np.array([len(track.values) for track in recording.tracks])
             if lengths.max() < FEWEST:
                 raise InputError(
                     f"A history of at least {FEWEST} moments was wanted, got {lengths.max()}: fewer do not say what is "
@@ -134,7 +153,7 @@ class Timeline(BaseEstimator):
 
     def _learn_levels(self, recording: Recording, series: list[Prepared]) -> tuple[Levels, Levels, Peaks]:
         """Judge the series; return how the scores of windows and of moments are distributed, and how high they rise."""
-        judgements = [self._judge_series(one) for one in series]
+        judgements = self._judge_all(series)
         self._judged: tuple[Recording, list[Judgement]] | None = (recording, judgements)
         of_windows, of_moments = [each.windows for each in judgements], [each.moments.whole for each in judgements]
         return Levels.of(of_windows), Levels.of(of_moments), Peaks.of(of_moments, self.window_)
@@ -215,13 +234,14 @@ class Timeline(BaseEstimator):
     def _window_scores(self, one: Prepared) -> list[Values]:
         """Return how odd each window of a series is, part by part: (windows, channels or 1); NaN: not judged."""
         starts = windows.starts_of(len(one.values), self.window_)
-        scores = [np.full((len(starts), len(self.channels_) if part.alone else 1), np.nan) for part in self._parts]
+        columns = [len(self.channels_) if part.alone else 1 for part in self._parts]
+        scores: list[Values] = [np.full((len(starts), count), np.nan, dtype=np.float32) for count in columns]
         for chosen, moments, first in self._blocks(starts):
             judged = windows.complete(one.unknown[moments], first, self.window_)
             scaled = [one.view(view, moments) for view in range(len(VIEWS))]
             for part, score in zip(self._parts, scores, strict=True):
-                there = judged if part.alone else np.any(judged, axis=1, keepdims=True)
-                score[chosen] = np.where(there, part.oddness(scaled[part.view], first, self.window_), np.nan)
+                wanted = judged if part.alone else np.any(judged, axis=1, keepdims=True)
+                score[chosen] = np.where(wanted, part.oddness(scaled[part.view], first, self.window_), np.nan)
         return scores
 
     def _blocks(self, starts: Places) -> Iterator[tuple[slice, slice, Places]]:
@@ -230,10 +250,18 @@ class Timeline(BaseEstimator):
             own = starts[first : first + AT_ONCE]
             yield slice(first, first + len(own)), slice(int(own[0]), int(own[-1]) + self.window_), own - own[0]
 
+    def _judge_all(self, series: list[Prepared]) -> list[Judgement]:
+        """Judge the series, several at a time on as many cores; what is read and written by each is its own."""
+        with ThreadPoolExecutor(min(cores(), len(series))) as pool:
+            return list(pool.map(self._judge_series, series))
+
     def _judge_series(self, one: Prepared) -> Judgement:
         """Return how odd each moment is: the mean of the windows that cover it, of each part."""
-        scores, stride = self._window_scores(one), windows.stride_of(self.window_)
-        odd = Oddness(np.empty(len(one.values)), np.empty(one.values.shape, dtype=np.float32))
+        scores = self._window_scores(one)
+        stride = windows.stride_of(self.window_)
+        channels = np.empty(one.values.shape, dtype=np.float32)
+        one_channel = len(self.channels_) == 1
+        odd = Oddness(channels[:, 0] if one_channel else np.empty(len(one.values), dtype=np.float32), channels)
         for first in range(0, len(one.values), MOMENTS_AT_ONCE):
             block = slice(first, min(first + MOMENTS_AT_ONCE, len(one.values)))
             nearest = max(0, (first - self.window_) // stride)
@@ -243,7 +271,7 @@ class Timeline(BaseEstimator):
                 windows.cover(score[over], block.stop - begin, self.window_)[first - begin :] for score in scores
             ]
             for part, score in zip(self._parts, covered, strict=True):
-                if part.alone:
+                if part.alone and one.has_unknown:
                     score[one.unknown[block]] = np.nan
             together = Oddness.of(self._parts, covered)
             odd.whole[block], odd.channels[block] = together.whole, together.channels
@@ -260,8 +288,7 @@ class Timeline(BaseEstimator):
         longest = max(len(track.values) for track in recording.tracks)
         if longest < self.window_:
             raise InputError(f"At least {self.window_} moments, a window, were wanted to judge, got {longest}.")
-        series = self._prepare(recording)
-        return recording, [self._judge_series(one) for one in series]
+        return recording, self._judge_all(self._prepare(recording))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no series, no pickle."""
@@ -317,19 +344,19 @@ class Timeline(BaseEstimator):
         model._judged = None
         return model
 
-    # Scores of rows.
+    # Values of rows.
 
-    def centrality(self, X: ItemsLike | None = None) -> Values:
+    def centrality(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Say how typical each row's moment is, from 0 to 1; without X, of the series of `fit`. NaN: not judged."""
         recording, judgements = self._judge(X)
         return recording.of_rows([self._levels.centrality(each.moments.whole) for each in judgements])
 
-    def p_values(self, X: ItemsLike | None = None) -> Values:
+    def p_values(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Return the share of the moments of `fit` that are as odd as each row's."""
         recording, judgements = self._judge(X)
         return recording.of_rows([self._levels.p_values(each.moments.whole) for each in judgements])
 
-    def blame(self, X: ItemsLike | None = None) -> Values:
+    def blame(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Return each channel's share of each row's oddness, (rows, channels); zeros where none is odd by itself."""
         recording, judgements = self._judge(X)
         return recording.of_rows([each.moments.shares() for each in judgements])
@@ -341,7 +368,7 @@ class Timeline(BaseEstimator):
         """
         recording, judgements = self._judge(X)
         expected = expected_count(false_alarms, per, recording)
-        threshold = self._peaks.threshold(expected, sum(len(track.times) for track in recording.tracks))
+        threshold = self._peaks.threshold(expected, sum(len(track.values) for track in recording.tracks))
         found = []
         for number, judgement in enumerate(judgements):
             for stretch in stretches(judgement.moments.whole, threshold):
@@ -408,6 +435,7 @@ class Timeline(BaseEstimator):
             names=self.channels_,
             events=[(event.start, event.end) for event in events],
             channels=[[name for name, _ in event.channels] for event in events],
+            typical=[(event.window, event.typical) for event in events if event.window and event.typical],
             dated=recording.dated,
         )
 
@@ -419,19 +447,24 @@ class Timeline(BaseEstimator):
         shares = Oddness(odd.whole[first : last + 1], odd.channels[first : last + 1]).shares().mean(0)
         order = [channel for channel in np.argsort(-shares, kind="stable") if shares[channel] >= 0.1] or [0]
         channel = recording.channels.index(self.channels_[order[0]])
-        in_it = (
-            (recording.track_of_row == number) & (recording.moment_of_row >= first) & (recording.moment_of_row <= last)
-        )
-        begin, end = recording.written(track.times[first]), recording.written(track.times[last])
+        begin, end = recording.written(track.time_of(first)), recording.written(track.time_of(last))
+        near, same_hour = find_typical(track, channel, stretch, self.window_, judgement.windows, dated=recording.dated)
+        sentence = describe(recording, track, channel, stretch, self.window_, typical=near, same_hour=same_hour)
+        starts = [first, *near[:1].tolist()]
+        lead = min(self.window_ // 2, *starts) if len(starts) > 1 else min(self.window_ // 2, first)
+        tail = min(last - first + self.window_ // 2, len(track.values) - 1 - max(starts))
+        beside = [(float(track.time_of(start - lead)), float(track.time_of(start + tail))) for start in starts]
         return Event(
-            start=float(track.times[first]),
-            end=float(track.times[last]),
-            peak=float(track.times[peak]),
+            start=float(track.time_of(first)),
+            end=float(track.time_of(last)),
+            peak=float(track.time_of(peak)),
             severity=self._peaks.one_in(float(odd.whole[peak])),
             channels=tuple((self.channels_[place], float(shares[place])) for place in order),
-            sentence=describe(recording, track, channel, stretch, self.window_),
+            sentence=sentence,
+            window=beside[0],
+            typical=beside[1] if len(near) else None,
             series=track.name,
-            rows=tuple(np.flatnonzero(in_it).tolist()),
+            rows=tuple(recording.rows_of(number, first, last).tolist()),
             span=begin if begin == end else f"{begin} to {end}",
         )
 

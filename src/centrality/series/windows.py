@@ -6,7 +6,7 @@ hides. Both are scaled by their channel, since a row must not depend on the unit
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -27,7 +27,7 @@ SCALED_BY = 1_000_000
 GATHERED = 8192  # windows taken together: they stay in the processor's cache
 VIEWS = ("values", "differences")
 
-Values = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]  # scores have seven digits: of ten million moments that is enough
 Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
@@ -50,10 +50,10 @@ class Scales:
     def of(cls, values: Values, unknown: Mask) -> Self:
         """Learn the scales of channels whose gaps are bridged, by at most a million moments that are known."""
         moments = np.arange(0, len(values), -(-len(values) // SCALED_BY))
-        few, before, gone = values[moments], values[np.maximum(moments - 1, 0)], unknown[moments]
+        sample = values[moments]
         views = [
-            [_scale_of(column[~left_out]) for column, left_out in zip(view.T, gone.T, strict=True)]
-            for view in (few, few - before)
+            [_scale_of(column[~gap]) for column, gap in zip(view.T, unknown[moments].T, strict=True)]
+            for view in (sample, sample - values[np.maximum(moments - 1, 0)])
         ]
         return cls(*np.moveaxis(np.array(views), 2, 0))
 
@@ -76,6 +76,8 @@ def _scale_of(values: Values) -> tuple[float, float, float, float]:
 
 def bridge(values: Values) -> Mask:
     """Bridge gaps of the values (n, channels) by straight lines, in place; return which gaps are too long for that."""
+    if not has_gaps(values):
+        return np.broadcast_to(np.False_, values.shape)
     unknown = np.zeros(values.shape, dtype=bool)
     for channel in range(values.shape[1]):
         missing = np.isnan(values[:, channel])
@@ -90,6 +92,12 @@ def bridge(values: Values) -> Mask:
         for first, end in edges.reshape(-1, 2):
             unknown[first:end, channel] = end - first > BRIDGED
     return unknown
+
+
+def has_gaps(values: Values) -> bool:
+    """Say whether a value is missing."""
+    blocks = range(0, len(values), SCALED_BY)
+    return any(bool(np.isnan(values[first : first + SCALED_BY]).any()) for first in blocks)
 
 
 def starts_of(moments: int, length: int) -> Places:
@@ -138,7 +146,9 @@ def complete(unknown: Mask, starts: Places, length: int) -> Mask:
     return np.asarray(count[starts + length] == count[starts])
 
 
-def cover(scores: Values, moments: int, length: int) -> Values:  # (windows, channels) -> (moments, channels)
+def cover(
+    scores: NDArray[np.floating[Any]], moments: int, length: int
+) -> Values:  # (windows, channels) -> (moments, channels)
     """Return for each moment the mean score of the windows that cover it, NaN where none does.
 
     Windows begin every few moments. So a moment at the edge of a gap, or of the series, may have no window of its own;
@@ -149,10 +159,12 @@ def cover(scores: Values, moments: int, length: int) -> Values:  # (windows, cha
     >>> cover(np.array([[1.0], [3.0]]), 4, 3)[:, 0]  # the middle two moments lie in both windows
     array([1., 2., 2., 3.])
     """
-    stride, known = stride_of(length), np.isfinite(scores)
-    total, count = np.zeros((len(scores) + 1, scores.shape[1])), np.zeros((len(scores) + 1, scores.shape[1]))
-    np.cumsum(np.where(known, scores, 0.0), axis=0, out=total[1:])
-    np.cumsum(known, axis=0, out=count[1:])
+    stride = stride_of(length)
+    judged = np.isfinite(scores)
+    total = np.zeros((len(scores) + 1, scores.shape[1]))
+    count = np.zeros_like(total)
+    np.cumsum(np.where(judged, scores, 0.0), axis=0, out=total[1:])
+    np.cumsum(judged, axis=0, out=count[1:])
     moment = np.arange(moments)
     end = np.minimum(moment // stride + 1, len(scores))
     first = np.minimum(np.maximum(-(-(moment - length + 1) // stride), 0), end)

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from centrality.tables.columns import Source, TableError, note_replaced, numbers, require, require_replaceable, select
 from centrality.tables.files import NAMED_ENCODING
 from centrality.tables.formats import SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
-from centrality.tables.text import FAULTY_RECORDS
+from centrality.tables.text import FAULTY_RECORDS, GAP_WORDS
 
 __all__ = [
     "SUFFIXES",
     "Source",
     "TableError",
     "faulty_records_kept",
+    "gap_words_kept",
     "kind_of",
     "kind_to_write",
     "named_encoding",
@@ -82,6 +83,16 @@ def faulty_records_kept() -> Iterator[None]:
         yield
     finally:
         FAULTY_RECORDS.reset(before)
+
+
+@contextmanager
+def gap_words_kept() -> Iterator[None]:
+    """Read words such as N/A as texts, not as gaps, in the CSV files and sheets that are opened in the block."""
+    before = GAP_WORDS.set(True)
+    try:
+        yield
+    finally:
+        GAP_WORDS.reset(before)
 
 
 def read(path: str | os.PathLike[str], *, encoding: str | None = None) -> pa.Table:

@@ -326,6 +326,10 @@ class Source:
         with self:
             return pa.Table.from_batches(list(self.batches()), self.schema)
 
+    def draw(self, size: int, rng: np.random.Generator, names: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
+        """Return somewhat more than `size` random rows if they can be drawn where they are; else None."""
+        return None
+
     def close(self) -> None:
         """Close the file."""
 

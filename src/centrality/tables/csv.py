@@ -32,6 +32,7 @@ from centrality.tables.columns import (
 )
 from centrality.tables.text import (
     BYTE_ORDER_MARK,
+    GAP_WORDS,
     Dialect,
     TextSource,
     in_arrows_memory,
@@ -236,6 +237,7 @@ class CsvDialect(Dialect):
                 stacklevel=2,
             )
         self.kind, self.mark, self.separator = kind, mark, mark.encode()
+        self.keeps_gap_words = GAP_WORDS.get()
         self._codes: set[str] = set()  # columns that are read as text, although Arrow takes them for numbers
 
     def without_header(self, block: bytes) -> bytes:
@@ -352,7 +354,10 @@ class CsvDialect(Dialect):
             read_options=arrow_csv.ReadOptions(column_names=self.names, use_threads=threads),
             parse_options=arrow_csv.ParseOptions(delimiter=self.mark, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=types, include_columns=only, strings_can_be_null=True
+                column_types=types,
+                include_columns=only,
+                strings_can_be_null=True,
+                null_values=[""] if self.keeps_gap_words else None,
             ),
         )
 

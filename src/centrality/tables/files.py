@@ -45,7 +45,7 @@ OTHER_KINDS = {  # what is no text, and what to do about it
     b"\x93NUMPY": "an array of numpy: name it .npy",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook: save it as .xlsx or .csv",
     b"%PDF": "a PDF document: save the table in it as .csv",
-    b"SQLite format 3": "a data base of SQLite: write its table to a .csv file",
+    b"SQLite format 3": "a data base of SQLite: say sqlite:PATH#TABLE",
     b"\xfd7zXZ": "packed by xz: unpack it with xz -d",
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -32,6 +32,7 @@ from centrality.tables.binary import (
     open_files,
 )
 from centrality.tables.columns import DataNote, FileState, Format, Sink, Source, TableError, first_few
+from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
 from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
 from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
 from centrality.tables.json import JSON, JSONL, JsonDialect
@@ -77,6 +78,8 @@ def kind_to_write(path: str | os.PathLike[str]) -> str:
     >>> kind_to_write("scores.csv.gz")
     '.csv'
     """
+    if is_database(path):
+        return DatabaseSource.kind
     packing = PACKINGS.get(ending := files.name_of(path).suffix.lower())
     if packing is not None and packing.write is None:
         raise TableError(f"{path}: files that end in {ending} are only read: write .csv.gz, say.")
@@ -87,13 +90,19 @@ def kind_to_write(path: str | os.PathLike[str]) -> str:
 
 def is_text_file(place: str | os.PathLike[str]) -> bool:
     """Say whether this is a text file on this machine, whose number of rows is not known before its end."""
-    if files.is_remote(place) or not (path := Path(files.filesystem_and_path(place)[1])).is_file():
+    if (
+        is_database(place)
+        or files.is_remote(place)
+        or not (path := Path(files.filesystem_and_path(place)[1])).is_file()
+    ):
         return False
     return FORMATS[kind_of(path)].is_text
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:
-    """Open the rows of a file or folder, here or on a store, or of a published or bundled data set by its name."""
+    """Open the rows of a file or folder, here or on a store, of a table, or of a data set by its name."""
+    if is_database(place):
+        return DatabaseSource(DatabasePlace.of(place))
     if files.is_folder(place):
         return _open_folder(place)
     if files.is_remote(place):
@@ -132,13 +141,20 @@ def kind_on_stdout(kind: str) -> str:
     return kind if kind in FORMATS and FORMATS[kind].write_stream is not None else ".csv"
 
 
+def keeps_note(kind: str) -> bool:
+    """Say whether a note in the schema of such files can be found again without reading the rows."""
+    return kind in FORMATS and FORMATS[kind].keeps_note
+
+
 def make_sink(
-    kind: str, file: BinaryIO, schema: pa.Schema, *, stream: bool = False, separator: bytes | None = None
+    kind: str, file: BinaryIO | Sink, schema: pa.Schema, *, stream: bool = False, separator: bytes | None = None
 ) -> Sink:
     """Return a sink of this format into an open binary file; for a stream, one that can be read while it is written.
 
     `separator` is that of fields in .csv, if it is no comma.
     """
+    if isinstance(file, Sink):
+        return file
     if kind == ".csv" and separator is not None:
         return CsvSink(file, schema, separator.decode())
     write = (FORMATS[kind].write_stream if stream else None) or FORMATS[kind].write
@@ -147,8 +163,12 @@ def make_sink(
 
 
 @contextmanager
-def open_output(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a binary file that replaces `path` only if the block succeeds; "-" is stdout."""
+def open_output(path: str | Path) -> Iterator[Any]:
+    """Open a binary file that replaces `path` only if the block succeeds; "-" is stdout. Of a table, open its sink."""
+    if is_database(path):
+        with open_sink(path) as sink:
+            yield sink
+        return
     if str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -52,6 +52,7 @@ def is_about_a_value(message: str) -> bool:
 
 # What is done with records that cannot be read: "stop" raises, and "keep" makes them rows of nothing.
 FAULTY_RECORDS: ContextVar[str] = ContextVar("FAULTY_RECORDS", default="stop")
+GAP_WORDS: ContextVar[bool] = ContextVar("GAP_WORDS", default=False)  # whether N/A and the like stay texts
 ENOUGH_RECORDS = 1_000  # show the types of columns where the first rows cannot be read together
 LARGE_BLOCK = 64 << 20  # bytes parsed together where all rows are wanted at once: work for many threads
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from centrality._internal.input import CheckedRows
 from centrality.network import formulas
 from centrality.network.calibration import Calibration, checked_t
-from centrality.network.context import SAME_LEVEL, CategoryEffects, Context, ContextCalibration
+from centrality.network.context import SAME_CATEGORY, CategoryEffects, Context, ContextCalibration
 from centrality.network.engine_backend import Back, NetworkScorer, Outputs
 from centrality.network.forest import Forest
 from centrality.network.formulas import Constants
@@ -44,7 +44,7 @@ class TorchForest(Buffers):
 
     feature: Tensor
     threshold: Tensor
-    below: Tensor  # its children; a module has others by that name
+    below: Tensor  # the children of nodes; `children` is a method of every module
     value: Tensor
 
     def __init__(self, forest: Forest, finest: torch.dtype) -> None:
@@ -55,53 +55,56 @@ class TorchForest(Buffers):
 
     def forward(self, c: Tensor) -> Tensor:  # (n, q) -> (n, d)
         tree = torch.arange(len(self.feature), device=c.device)[:, None]
-        row, grown = torch.arange(len(c), device=c.device), c.float().to(c.dtype)  # as the trees were
+        row = torch.arange(len(c), device=c.device)
+        x = c.float().to(c.dtype)  # thresholds were found for float32
         node = torch.zeros(len(self.feature), len(c), dtype=torch.long, device=c.device)
         for _ in range(self.depth):
-            right = grown[row, self.feature[tree, node]] > self.threshold[tree, node]
+            right = x[row, self.feature[tree, node]] > self.threshold[tree, node]
             node = self.below[tree, node, right.long()]
         return self.value[tree, node].mean(0)
 
 
-class TorchLevels(Buffers):
+class TorchCategoryEffects(Buffers):
     """Return the effects of the rows' categories, 0 for a category that did not occur in fitting."""
 
     columns: Tensor
     keys: Tensor
     effects: Tensor
 
-    def __init__(self, levels: CategoryEffects, finest: torch.dtype) -> None:
+    def __init__(self, effects: CategoryEffects, finest: torch.dtype) -> None:
         super().__init__()
-        self.hold(finest, {"columns": levels.columns, "keys": levels.keys, "effects": levels.effects})
+        self.hold(finest, {"columns": effects.columns, "keys": effects.keys, "effects": effects.effects})
 
     def forward(self, c: Tensor) -> Tensor:  # (n, q) -> (n, d)
-        off, at = (c[:, None, self.columns] - self.keys).abs().amax(2).min(1)
-        return torch.where((off <= SAME_LEVEL)[:, None], self.effects[at], 0.0)
+        nearest = (c[:, None, self.columns] - self.keys).abs().amax(2).min(1)
+        return torch.where((nearest.values <= SAME_CATEGORY)[:, None], self.effects[nearest.indices], 0.0)
 
 
 class TorchContext(Buffers):
-    """Turns scaled rows into relative behaviours and clean contexts."""
+    """Turns scaled rows into relative rows."""
 
     def __init__(self, context: Context, finest: torch.dtype) -> None:
         super().__init__()
         self.hold(finest, formulas.constants_of_context(context))
-        self.usual, self.spread = TorchForest(context.usual, finest), TorchForest(context.spread, finest)
-        self.levels = nn.ModuleList(TorchLevels(each, finest) for each in context.levels)
-        self.widths = nn.ModuleList(TorchLevels(each, finest) for each in context.widths)
+        self.center_forest = TorchForest(context.center_forest, finest)
+        self.spread_forest = TorchForest(context.spread_forest, finest)
+        self.center_effects = nn.ModuleList(TorchCategoryEffects(part, finest) for part in context.center_effects)
+        self.spread_effects = nn.ModuleList(TorchCategoryEffects(part, finest) for part in context.spread_effects)
 
     def forward(self, z: Tensor) -> Tensor:  # (n, p) -> (n, p)
         relative: Tensor = formulas.relative(self, z)
         return relative
 
 
-class TorchKinds(Buffers):
-    """Shift head scores so that they compare between contexts."""
+class TorchContextCalibration(Buffers):
+    """Shifts units so that they compare between contexts."""
 
-    def __init__(self, kinds: ContextCalibration, finest: torch.dtype) -> None:
+    def __init__(self, calibration: ContextCalibration, finest: torch.dtype) -> None:
         super().__init__()
-        self.hold(finest, formulas.constants_of_kinds(kinds))
-        self.forest = TorchForest(kinds.forest, finest)
-        self.levels = nn.ModuleList(TorchLevels(each, finest) for each in kinds.levels)
+        self.hold(finest, formulas.constants_of_context_calibration(calibration))
+        self.forest = TorchForest(calibration.forest, finest)
+        effects = calibration.category_effects
+        self.category_effects = nn.ModuleList(TorchCategoryEffects(part, finest) for part in effects)
 
     def rising(self, x: Tensor) -> Tensor:  # (n, 2, k)
         """Raise each value to the largest before it."""
@@ -116,14 +119,14 @@ Dial = float | Sequence[float] | NDArray[np.float64] | Tensor
 
 
 class Centrality(Buffers):
-    """Scores rows as the model does that it was made of; `FUSE.to_torch` makes it.
+    """Scores rows as a fitted model does; `FUSE.to_torch` returns it.
 
-    Everything but the network computes in float64, as it does elsewhere. Weights are fixed: `requires_grad_()` frees
-    those of the network. `forward(x, t)` is f(x, t), in [0, 1]; `t` is the model's own where none is given.
+    Everything but the network computes in float64, as it does elsewhere. Weights are fixed; `requires_grad_()` frees
+    those of the network. `forward(x, t)` is f(x, t), in [0, 1]; without `t` it is at the model's own.
     """
 
     center: Tensor
-    knots: Tensor | None  # of the shift that marks have taught; None: there are no marks
+    knots: Tensor | None  # of the correction learned from marks; None: no marks were learned
 
     def __init__(
         self,
@@ -133,17 +136,22 @@ class Centrality(Buffers):
         refinement: Refinement | None = None,
         *,
         context: Context | None = None,
-        kinds: ContextCalibration | None = None,
+        context_calibration: ContextCalibration | None = None,
         t: float,
         device: str = "cpu",
     ) -> None:
         super().__init__()
-        self.networks, self.t = to_score(network, device), t
-        self.kind, self.mixing = calibration.kind, calibration.mixing
-        own = scaling if context is None else context.scaling
-        self.hold(finest(device), formulas.constants_of(own, calibration, refinement))
-        self.context = None if context is None else TorchContext(context, finest(device))
-        self.kinds = None if kinds is None else TorchKinds(kinds, finest(device))
+        precision = finest(device)
+        self.networks = to_score(network, device)
+        self.t = t
+        self.kind = calibration.kind
+        self.mixing = calibration.mixing
+        of_columns = scaling if context is None else context.scaling
+        self.hold(precision, formulas.constants_of(of_columns, calibration, refinement))
+        self.context = None if context is None else TorchContext(context, precision)
+        self.context_calibration = None
+        if context_calibration is not None:
+            self.context_calibration = TorchContextCalibration(context_calibration, precision)
         self.to(device).eval()
 
     def forward(self, x: Tensor, t: Dial | None = None) -> Tensor:  # (n, p) -> (n,), or (n, m) for m values of t
@@ -163,16 +171,16 @@ class Centrality(Buffers):
         fine = self.finely_scaled(x)
         z = fine.float()
         units = self.calibrated(self.raw(self.networks(z)))
-        if self.kinds is not None:
-            units = self.kinds(units, fine)
+        if self.context_calibration is not None:
+            units = self.context_calibration(units, fine)
         return units if self.knots is None else units + formulas.shift_by_marks(self, z.type_as(fine))[:, None]
 
     def calibrated(self, raw: Tensor) -> Tensor:  # (n, 2) -> (n, 2)
-        """Return raw scores in the units in which they are mixed."""
+        """Return the units of raw scores."""
         return torch.stack(formulas.calibrated(self, raw[:, 0], raw[:, 1]), 1)
 
     def raw(self, outputs: Tensor) -> Tensor:  # (members, n, 1 + k) -> (n, 2)
-        """Return the uncalibrated global and local score: of each head, the lowest of the members'."""
+        """Return the raw scores: of each head, the lowest member's."""
         return torch.stack(formulas.raw(self, outputs[:, :, 0], outputs[:, :, 1:]), 1)
 
     def outputs(self, x: Tensor) -> Tensor:  # (n, p) -> (members, n, 1 + k)
@@ -188,9 +196,8 @@ class Centrality(Buffers):
     def mixed(self, units: Tensor, t: Dial) -> Tensor:  # (n, 2) -> (n,), or (n, m)
         """Mix units at t, before they are squeezed."""
         dial = (t if isinstance(t, Tensor) else torch.from_numpy(checked_t(t))).to(units.dtype).to(units.device)
-        pair = (units[:, 0], units[:, 1]) if dial.dim() == 0 else (units[:, :1], units[:, 1:])
-        mixed: Tensor = formulas.mixed(self.mixing, *pair, dial)
-        return mixed
+        mixed: Tensor = formulas.mixed(self.mixing, units[:, :1], units[:, 1:], dial)
+        return mixed[:, 0] if dial.dim() == 0 else mixed
 
     def squeezed(self, units: Tensor) -> Tensor:
         """Map the real line onto (0, 1); units of "clip" lie there already."""
@@ -209,7 +216,9 @@ class TorchScorer(NetworkScorer):
     """Computes a network's outputs with torch; arrays of scaled rows in, arrays out."""
 
     def __init__(self, network: Network, device: str) -> None:
-        self._network, self.device, self.members = network, device, network.members
+        self._network = network
+        self.device = device
+        self.members = network.members
         self._networks = to_score(network, device)
         self._one_at_a_time = threading.Lock()  # torch has threads of its own, and callers have too
 
@@ -252,7 +261,8 @@ class DeviceScorer:
     """Scores from end to end on a GPU, whether rows lie there or in the host's memory; only the units come back."""
 
     def __init__(self, module: Centrality, device: str) -> None:
-        self._module, self._device = module, device
+        self._module = module
+        self._device = device
 
     def units(self, rows: CheckedRows | Tensor) -> NDArray[np.float64]:  # (n, p) -> (n, 2)
         """Return both heads in the units in which they are mixed."""

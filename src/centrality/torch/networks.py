@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -139,7 +138,8 @@ class Networks(nn.Module):
     def forward(self, z: Tensor) -> Tensor:  # (n, p), or (members, n, p) -> (members, n, 1 + k)
         """Return the global logit and all potentials side by side."""
         features = [self._features(trunk, z) for trunk in self.trunks]
-        logit, local = self.global_head(features[0]), self.local_head(features[-1])
+        logit = self.global_head(features[0])
+        local = self.local_head(features[-1])
         if self.background is None:
             return torch.cat([logit, local], dim=2)
         background = self.background(z)
@@ -236,15 +236,13 @@ def to_score(network: Network, device: str) -> Networks:
             del trunk[-1]
         for name, trunk_number in (("global_head", 0), ("local_head", network.layout.trunks - 1)):
             folded = [folded_head(network, member, name, trunk_number) for member in range(network.members)]
-            _set(getattr(module, name), *(np.stack(parts) for parts in zip(*folded, strict=True)))
+            head: Linear = getattr(module, name)
+            head.weight = nn.Parameter(torch.from_numpy(np.stack([weight for weight, _ in folded])))
+            head.bias = nn.Parameter(torch.from_numpy(np.stack([bias for _, bias in folded])))
         module.trunks.to(torch.float64 if device == "cpu" else torch.float32)
     module.global_head.to(finest(device))
     module.local_head.to(finest(device))
     return module.to(device).eval().requires_grad_(requires_grad=False)
-
-
-def _set(layer: Linear, weight: NDArray[np.float64], bias: NDArray[np.float64]) -> None:
-    layer.weight, layer.bias = (nn.Parameter(torch.from_numpy(part)) for part in (weight, bias))
 
 
 def finest(device: str) -> torch.dtype:

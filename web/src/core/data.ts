@@ -1,6 +1,6 @@
 // The bytes that src/centrality/apps/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedAnswers, EmbeddedPictures, Findings, Header, Mixing, StoredArray, Texts, Why } from "./header";
+import type { Axes, EmbeddedAnswers, EmbeddedPictures, Findings, Header, Mixing, StoredArray, Texts, TimelineNames, Why } from "./header";
 import { type Summary, summaryOf } from "./summary";
 import { brief, moments, plain } from "./words";
 
@@ -52,6 +52,8 @@ export interface Data {
   given: string[]; // columns that are the context: rows of one kind are compared with each other
   mayBeGiven: string[]; // those that could be, where the host can fit the model anew
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
+  timeline?: TimelineNames; // rows are moments of series
+  sides?: [string, string]; // two groups that are compared to begin with, as sides.ts spells them
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
 }
@@ -134,6 +136,8 @@ function read(whole: ArrayBuffer, print: string): Data {
     whole: Boolean(header.whole),
     later: Boolean(header.later),
     jobs: Boolean(header.jobs),
+    timeline: header.timeline,
+    sides: header.sides,
     print,
     end: () => undefined,
   };

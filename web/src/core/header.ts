@@ -103,6 +103,12 @@ export interface Findings {
   findings: Finding[];
 }
 
+export interface TimelineNames {
+  time: string;
+  by: string;
+  channels: string[];
+}
+
 export interface Header {
   title: string;
   n: number;
@@ -130,6 +136,8 @@ export interface Header {
   against?: Against;
   given?: string[];
   may_be_given?: string[];
+  sides?: [string, string];
+  timeline?: TimelineNames;
 }
 
 export interface Reason {

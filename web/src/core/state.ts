@@ -134,7 +134,7 @@ export function readBack(text: string, first: State, n: number): State {
   state.panel = oneOf(given.get("panel"), [first.panel, ...PANELS]);
   const cause = Number(given.get("cause") ?? NONE);
   if (Number.isInteger(cause) && cause >= EVERY) state.cause = cause;
-  [state.a, state.b] = [given.get("a") ?? "", given.get("b") ?? ""];
+  [state.a, state.b] = [given.get("a") ?? first.a, given.get("b") ?? first.b];
   state.groups = oneOf(given.get("groups"), ["names", "lines", "off"]);
   state.list = oneOf(given.get("list"), ["ends", "moves", "differ"]);
   state.by = given.get("by") ?? "";

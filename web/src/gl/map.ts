@@ -149,11 +149,12 @@ export class MapPart implements Gestured {
     this.#island.textContent = lit!.name;
     const { width } = this.#frame;
     const sides = [data.x, data.y].map((line) => spreadOf(line, lit!.rows));
-    const [px, py] = toPixels(this.#scene.state, this.#frame, [sides[0].middle, sides[1].middle]);
+    const highest = lit!.rows.reduce((most, row) => Math.max(most, data.y[row]), -Infinity);
+    const [px, py] = toPixels(this.#scene.state, this.#frame, [sides[0].middle, highest]);
     const apart = Math.max(sides[0].spread, sides[1].spread) > WIDE;
     const half = this.#island.offsetWidth / 2;
     this.#island.style.left = `${Math.max(half + 4, Math.min(width - half - 4, apart ? width / 2 : px))}px`;
-    this.#island.style.top = `${apart ? 8 : Math.max(8, Math.min(this.#frame.height - 40, py - 52))}px`;
+    this.#island.style.top = `${apart ? 8 : Math.max(8, Math.min(this.#frame.height - 40, py - this.#island.offsetHeight - 12))}px`;
   }
 
   /** A ring around the row that is pointed at elsewhere, brought into view if it is not. */

@@ -55,14 +55,14 @@ export class FindingsPanel implements Part {
   }
 
   #item(found: Found, k: number): HTMLElement {
-    const { sentence, reason, severity, rows, count } = found;
+    const { sentence, reason, severity, count } = found;
     const bar = h("span.filled");
     bar.style.width = `${100 * barOf(severity)}%`;
     const odd = severity >= 2 ? `at most one in ${many(Number(rounded(severity, 2)))} ordinary rows is as odd` : "";
     const button = h("button.finding", { "aria-expanded": "false", onclick: () => this.#toggle(k) },
       h("span.count", h("b", count ? many(count) : "–"), h("span", count === 1 ? "row" : count ? "rows" : "")),
       h("span.what", h("b", sentence), h("span", reason)),
-      h("span.severity", { title: odd }, h("span.bar", bar), h("span", rows.length ? `review ${found.examples.length} · mark all` : "look"), h("span.hidden", odd)));
+      h("span.severity", { title: odd }, h("span.bar", bar), h("span.hidden", odd)));
     return on(h("li", { "data-cause": k }, button), { pointerenter: () => this.#light(found), focusin: () => this.#light(found) });
   }
 

@@ -7,6 +7,8 @@ them later.
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 
+# How addresses of databases begin; `tables.database` reads them, and is not imported to look.
+DATABASES = ("postgresql:", "postgres:", "sqlite:", "duckdb:", "env:")
+PLACES = ("data", "old", "new", "against", "output")  # arguments that may be such addresses
 DATA = (
     ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
-    "files or of images, or a published set by name, such as breastw"
+    "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), or a published set by name, such "
+    "as breastw"
 )
 
 GIVEN = "the columns that are the context: rows are judged among rows of their kind"
@@ -44,16 +50,86 @@ def _how_to_read(command: argparse.ArgumentParser) -> None:
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
-    encoding_of_text(command)
+    reading_options(command)
     unreadable_share(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
-def encoding_of_text(command: argparse.ArgumentParser) -> None:
-    """Add to a command the option that names the encoding of its text files."""
+def reading_options(command: argparse.ArgumentParser) -> None:
+    """Add to a command the options that say how its rows are read: the encoding of text, the table of a database."""
     command.add_argument(
         "--encoding", metavar="NAME", help="of a text file (default: UTF-8, UTF-16 or cp1252, as its bytes show)"
     )
+    database = command.add_argument_group("databases")
+    database.add_argument("--table", metavar="NAME", help="the rows of this table or view")
+    database.add_argument("--query", metavar="SQL", help="the rows of this query")
+    database.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="the most a statement of PostgreSQL may take (default: 3600)"
+    )
+
+
+def table_output_options(command: argparse.ArgumentParser) -> None:
+    """Add to a command the options for -o into a table of a database."""
+    table = command.add_argument_group("-o into a database")
+    table.add_argument("--into", metavar="NAME", help="the table to write, in one transaction")
+    table.add_argument(
+        "--if-exists",
+        choices=("fail", "replace", "append"),
+        help="where there is such a table: stop (default), put a new one in its place, or add rows to it",
+    )
+    table.add_argument("--only", metavar="a,b", help="write these columns alone, such as a key and the new ones")
+
+
+def output_path(text: str) -> Path | str:
+    """Read where rows are written: a path, or the address of a database as it is."""
+    return text if text.startswith(DATABASES) else Path(text)
+
+
+def name_tables(arguments: argparse.Namespace) -> None:
+    """Put the tables and the query that options name behind the addresses of their databases.
+
+    Raise an InputError if an address holds a password, or if an option has no database to speak of.
+    """
+    places = vars(arguments)
+    databases = [name for name in PLACES if str(places.get(name) or "").startswith(DATABASES)]
+    rows = "new" if "new" in places else "data"
+    for option, place in (("table", rows), ("query", rows), ("timeout", None), ("into", "output"),
+                          ("if_exists", "output"), ("only", "output")):  # fmt: skip
+        if places.get(option) is not None and (place not in databases if place else not databases):
+            raise InputError(
+                f"--{option.replace('_', '-')} is for databases: an address such as postgresql://host/name or "
+                "sqlite:FILE was wanted."
+            )
+    if not databases:
+        return
+    from centrality.tables.database import DatabasePlace, with_table
+
+    for name in databases:
+        DatabasePlace.of(places[name])
+    if places.get("table") is not None or places.get("query") is not None:
+        places[rows] = with_table(places[rows], table=places["table"], query=places["query"])
+    if places.get("into") is not None:
+        places["output"] = with_table(places["output"], table=places["into"])
+    if "output" in databases and places["output"] in [places[name] for name in databases if name != "output"]:
+        raise InputError(f"{places['output']} would be overwritten, but it is read: name another table with --into.")
+
+
+@contextmanager
+def access_to_databases(arguments: argparse.Namespace) -> Iterator[None]:
+    """Read and write databases in the block as the arguments say; what is read is of one moment."""
+    places = vars(arguments)
+    if not any(str(places.get(name) or "").startswith(DATABASES) for name in PLACES):
+        yield
+        return
+    from centrality.tables.database import database_access
+
+    only = places.get("only")
+    with database_access(
+        timeout=3600.0 if places.get("timeout") is None else places["timeout"],
+        if_exists=places.get("if_exists") or "fail",
+        only=() if only is None else column_names(only),
+    ):
+        yield
 
 
 def unreadable_share(command: argparse.ArgumentParser) -> None:
@@ -117,10 +193,16 @@ def show_scores(result: Result) -> str:
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 
 
-def require_output(output: Path, *inputs: str | Path | None) -> None:
+def require_output(output: str | Path, *inputs: str | Path | None) -> None:
     """Raise if the output cannot be written, or would overwrite an input. It is called before the work begins."""
+    if str(output).startswith(DATABASES):
+        from centrality.tables import database
+
+        database.require_writable(output)
+        return
     from centrality._internal.files import require_writable
 
+    output = Path(output)
     for read in (Path(given) for given in inputs if given is not None):
         if output.exists() and read.exists() and (output.samefile(read) or read.resolve() in output.resolve().parents):
             raise InputError(f"{output} would be overwritten, but it is read: name another file than {read} with -o.")

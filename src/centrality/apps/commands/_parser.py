@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from centrality import __version__
+from centrality._internal.checks import InputError
 from centrality.apps.commands import ALL
+from centrality.apps.commands._arguments import name_tables
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "check": (
@@ -22,11 +24,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "score": (
         "centrality score houses.safetensors houses.csv -o scores.csv --t 0,0.5,1 --explain",
         "centrality score houses.safetensors rows/ -o scores/ --resume --workers 4",
+        "centrality score orders.safetensors sqlite:shop.db --table orders -o sqlite:shop.db --into scores --only id,centrality",
         "centrality score sensors.safetensors - --follow --state sensors.json",
     ),
     "rank": (
         "centrality rank houses.csv --top 10",
         "centrality rank houses.safetensors new.csv --by district",
+        "centrality rank postgresql://localhost/shop --table orders",
         "centrality rank sensors.csv --time timestamp --save sensors.safetensors",
     ),
     "detect": (
@@ -65,6 +69,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "inspect": ("centrality inspect houses.safetensors",),
     "export": ("centrality export wine.safetensors -o wine.onnx",),
     "serve": ("centrality serve houses.safetensors --port 8000",),
+    "mcp": (
+        "centrality mcp --folder tables/",
+        "centrality mcp --database postgresql://localhost/shop --http 8001 --token-file token",
+    ),
     "datasets": ("centrality datasets", "centrality datasets houses -o houses.csv"),
     "demo": ("centrality demo -o demo/",),
     "reproduce": ("centrality reproduce table1 --quick",),
@@ -105,6 +113,10 @@ class Parser(argparse.ArgumentParser):
             guess = nearest(unknown[0].partition("=")[0], command._option_string_actions)  # noqa: SLF001
             too_many = f"too many arguments: {' '.join(unknown)}"
             command.error(f"there is no option {unknown[0]}{guess}" if unknown[0][:1] == "-" else too_many)
+        try:
+            name_tables(found)
+        except InputError as error:
+            command.error(str(error))
         return found
 
     def error(self, message: str) -> NoReturn:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from centrality._internal.checks import InputError
-from centrality.apps.commands._arguments import require_output
+from centrality.apps.commands._arguments import output_path, require_output, table_output_options
 from centrality.apps.commands._terminal import aligned, harmless, paint, working
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ AS_A_WHOLE = "no column alone, but its values together; most of all"
 
 def rows_output(command: argparse.ArgumentParser, what: str) -> None:
     """Add to a command the option for a file of all rows found."""
-    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help=f"write {what} there")
+    command.add_argument("-o", "--output", type=output_path, metavar="ROWS", help=f"write {what} there")
+    table_output_options(command)
 
 
 def require_rows_output(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:
@@ -185,6 +186,13 @@ def in_words(found: Mapping[str, Any]) -> str:
     reasons = found.get("reasons", [])
     whole = f"{AS_A_WHOLE}: " if reasons and odd_as_a_whole(reasons) else ""
     return whole + "; ".join(str(Reason(**reason)) for reason in reasons)
+
+
+def severity_in_words(found: Mapping[str, Any], calibration_rows: int) -> str:
+    """Write how many ordinary rows are as odd as this one; an empty text where nothing is known of them."""
+    from centrality.analysis import severity
+
+    return severity.in_words(found["severity"], calibration_rows) if "severity" in found else ""
 
 
 def odd_as_a_whole(reasons: Sequence[Mapping[str, Any]]) -> bool:

@@ -2,10 +2,11 @@
 
 import argparse
 import csv
+import io
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,9 +17,11 @@ from centrality.apps.commands._reading import require_rows_output
 from centrality.apps.commands._terminal import Result, harmless, paint, working
 
 if TYPE_CHECKING:
+    from centrality._internal.model_file import Arrays, Header
     from centrality.series import Events, Timeline
 
 SHOWN = 20
+VIEWS = ("values", "differences")
 RARELY = 1e9  # ordinary moments: beyond that the number says no more
 SAVED_EVERY = 1.0  # seconds
 
@@ -193,19 +196,23 @@ def follow(arguments: argparse.Namespace) -> Result:
         raise InputError(
             f"--follow wants a model of series, from rank or detect with --time and --save: {arguments.model}."
         )
-    stream, state = Stream(model), arguments.state
+    stream = Stream(model)
+    state = arguments.state
     if state is not None and state.exists():
         stream.restore(state)
-    by, lines, broken, saved = model.by, 0, 0, time.monotonic()
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a line of other bytes is one broken line
+    lines = broken = 0
+    saved = time.monotonic()
     try:
-        for text, row, wrong in _lines(sys.stdin):
+        for place, text, row in _lines(sys.stdin, model.channels_):
             try:
-                if row is None:
-                    raise InputError(wrong)
-                moment = stream.push(row, str(row.get(by, "")) if by else "")
+                if isinstance(row, str):
+                    raise InputError(row)
+                moment = stream.push(row, str(row.get(model.by, "")) if model.by else "")
             except InputError as error:
                 broken += 1
-                print(harmless(f"centrality: line {lines + broken} skipped: {error}"), file=sys.stderr, flush=True)
+                print(harmless(f"centrality: line {place} skipped: {error}"), file=sys.stderr, flush=True)
                 continue
             lines += 1
             answer: Result = {"line": text, "centrality": None, "p_value": None, "channels": {}}
@@ -225,26 +232,69 @@ def follow(arguments: argparse.Namespace) -> Result:
     return {"scores": "-", "rows": lines, "columns": ["centrality", "p_value"], "broken": broken}
 
 
-def _lines(file: TextIO) -> Iterator[tuple[str, dict[str, Any] | None, str]]:
-    """Yield each line, its values by name, and what is wrong with it where there are none."""
+def _lines(file: TextIO, channels: Sequence[str]) -> Iterator[tuple[int, str, dict[str, Any] | str]]:
+    """Yield the number of each line, the line, and its values by name or what is wrong with it.
+
+    A line of CSV that names all channels is a header, wherever it comes: files that are rotated repeat theirs.
+    """
     header: list[str] | None = None
-    while line := file.readline():
+    for place, line in enumerate(iter(file.readline, ""), start=1):
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
         if text.lstrip().startswith("{"):
             try:
-                yield text, json.loads(text), ""
+                yield place, text, json.loads(text)
             except (ValueError, RecursionError) as error:
-                yield text, None, f"no JSON ({error})"
+                yield place, text, f"no JSON ({error})"
             continue
-        fields = next(csv.reader([text]))
-        if header is None:
+        try:
+            fields = next(csv.reader([text]))
+        except csv.Error as error:
+            yield place, text, f"no CSV ({error})"
+            continue
+        if set(channels) <= set(fields):
             header = fields
+        elif header is None:
+            yield place, text, f"a header that names {', '.join(channels[:6])} was wanted first"
         elif len(fields) != len(header):
-            yield text, None, f"{len(header)} fields were wanted, got {len(fields)}"
+            yield place, text, f"{len(header)} fields were wanted, got {len(fields)}"
         else:
-            yield text, dict(zip(header, fields, strict=True)), ""
+            yield place, text, dict(zip(header, fields, strict=True))
+
+
+def described(header: "Header", arrays: "Arrays", size: int) -> Result:
+    """Return the facts of a file with a model of series."""
+    weights = sum(array.size for name, array in arrays.items() if ".network." in name)
+    parts = [
+        {"view": VIEWS[part["view"]], "of": "all channels jointly" if f"loadings{number}" in arrays else "each channel"}
+        for number, part in enumerate(header["parts"])
+    ]
+    names = ("model", "format", "version", "parameters", "window", "channels", "context", "series")
+    facts = {name: header[name] for name in names if name in header}
+    learned = {"windows": header["counts"][0], "moments": header["counts"][1]}
+    return {**facts, **learned, "parts": parts, "weights": int(weights), "bytes": size}
+
+
+def show_description(result: Result) -> str:
+    """Write the facts of a model of series, one a line."""
+    names = [name for name in result["series"] if name]
+    lines = {
+        "model": f"Timeline, written by centrality {result['version']}",
+        "size": f"{result['bytes']:,} bytes, {result['weights']:,} weights",
+        "channels": f"{len(result['channels'])}: {_few(result['channels'])}",
+        "states": _few(result["context"]) + ", not judged" if result["context"] else "",
+        "series": f"{len(names)} by {result['parameters']['by']}: {_few(names)}" if names else "one",
+        "window": f"{result['window']} moments",
+        "learned from": f"{result['moments']:,} moments, {result['windows']:,} windows",
+        "judges": "; ".join(f"{part['view']} of {part['of']}" for part in result["parts"]),
+        "parameters": ", ".join(f"{name}={value!r}" for name, value in result["parameters"].items()),
+    }
+    return "\n".join(f"{name:>15}  {text}" for name, text in lines.items() if text)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + " ..." * (len(names) > 8)
 
 
 def drift(arguments: argparse.Namespace) -> Result:

@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
-from centrality.apps.commands._arguments import DATA, column_names, count, encoding_of_text, seed
+from centrality.apps.commands._arguments import DATA, column_names, count, reading_options, seed
 from centrality.apps.commands._reading import (
     counting_line,
     footer_lines,
@@ -23,7 +23,7 @@ HELP = "find copies: exact ones, near ones, and rows that are the same but for o
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin")
-    encoding_of_text(command)
+    reading_options(command)
     command.add_argument("--columns", metavar="a,b", help="the columns to compare (default: all)")
     command.add_argument(
         "--represent",

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from centrality._internal.checks import InputError
-from centrality.apps.commands._arguments import DATA, column_names, encoding_of_text, seed, show_scores
+from centrality.apps.commands._arguments import DATA, column_names, reading_options, seed, show_scores
 from centrality.apps.commands._reading import require_rows_output
 from centrality.apps.commands._terminal import Result, aligned
 
@@ -20,7 +20,7 @@ def show(result: Result) -> str:
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", nargs="?", metavar="NAME", help="mahalanobis, spatial, ...; --list names them all")
     command.add_argument("data", nargs="?", metavar="DATA", help=DATA)
-    encoding_of_text(command)
+    reading_options(command)
     command.add_argument("-o", "--output", type=Path, metavar="SCORES", help="a file: the rows and their depths")
     command.add_argument("--list", action="store_true", help="list the depths, and what each is")
     command.add_argument("--columns", metavar="a,b", help="the columns to use (default: all)")

@@ -13,13 +13,14 @@ from centrality.apps.commands._reading import (
     in_words,
     require_rows_output,
     rows_output,
+    severity_in_words,
 )
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.analysis.conformal import Rule, Scores
     from centrality.bulk.adapter import Adapter
-    from centrality.network.calibration import Mixing
+    from centrality.model.fitted import FittedModel
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
 RULES = ("fdr", "false_positives", "contamination")
@@ -37,11 +38,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     _series.time_arguments(command)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
-    rows_output(command, "the outliers, the oddest first, with p-values and reasons")
+    rows_output(command, "the outliers, the oddest first, with p-values, severities and reasons")
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    """Return the outliers, the oddest first, and the centrality below which rows were called outliers."""
+    """Return the outliers, the oddest first, and the centrality below which rows were called outliers.
+
+    Where the rule calls none, `apart` are the rows that stand apart from the others.
+    """
     if _series.is_series(arguments):
         return _series.detect(arguments)
     import_scikit_learn()
@@ -54,15 +58,16 @@ def run(arguments: argparse.Namespace) -> Result:
     rule = _rule(arguments)
     model = load_model(arguments)
     t, fitted = dial(model, arguments.t), model.fitted_
-    inliers = fitted.inlier_scores(t) if rule.needs_inliers or fitted.inliers is not None else None
+    if rule.needs_inliers:
+        fitted.calibration_rows()  # if there are none, say so before the work
     with tables.open_rows(arguments.data) as source:
         adapter = Adapter(model, source.schema.names)
-        new = _new_columns(adapter, t, has_p_values=inliers is not None)
+        new = _new_columns(adapter, t, has_p_values=fitted.inliers is not None)
         if arguments.output is not None:
             tables.require_replaceable(new, adapter.columns)
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
     threshold = fitted.threshold(units, rule, t)
-    outliers, smallest = _outliers(fitted.mixing, fitted.mixing.mixed(units, t), threshold, inliers)
+    outliers, smallest = _outliers(fitted, fitted.mixing.mixed(units, t), threshold, t)
     result: Result = {
         "rows": len(units),
         "rows_above": source.rows_above,
@@ -70,14 +75,15 @@ def run(arguments: argparse.Namespace) -> Result:
         "t": t,
         "rule": f"{rule.name}={rule.value:g}",
         "threshold": float(fitted.mixing.squeeze(np.array(threshold))),
-        "calibration_rows": 0 if inliers is None else len(inliers),  # 0: there are none, and the rule needs none
+        "calibration_rows": fitted.calibration_count(t),  # 0: there are none, and the rule needs none
         "smallest_p_value": smallest,
         "by_themselves": arguments.model is None,  # the model was fitted on the same rows
         "found": outliers,
+        "apart": [] if outliers else _apart(fitted, units, t),
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
-    if arguments.data != "-" and (outliers or arguments.output):  # stdin cannot be read again
+    if arguments.data != "-" and (outliers or result["apart"] or arguments.output):  # stdin cannot be read again
         _explain_and_write(arguments, result, adapter, new)
     return result
 
@@ -98,29 +104,53 @@ def _new_columns(adapter: "Adapter", t: float, *, has_p_values: bool) -> dict[st
 
     new = {"row": "row", column_name("centrality", t, adapter.model.t): "centrality"}
     if has_p_values:
-        new["p_value"] = "p_value"
+        new |= {"p_value": "p_value", "severity": "severity"}
     return new | {"reasons": "reasons"} if adapter.explains else new
 
 
 def _outliers(
-    mixing: "Mixing", scores: "Scores", threshold: float, inliers: "Scores | None"
+    fitted: "FittedModel", scores: "Scores", threshold: float, t: float
 ) -> tuple[list[dict[str, Any]], float | None]:
     """Return the rows that score below the threshold, the oddest first, and the smallest p-value of all rows."""
     import numpy as np
 
-    from centrality.analysis.conformal import p_values
-
+    mixing = fitted.mixing
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]
     centralities = mixing.squeeze(scores[odd])
     outliers = [
         {"row": row, "centrality": score} for row, score in zip(odd.tolist(), centralities.tolist(), strict=True)
     ]
-    if inliers is None:
+    calibration = fitted.inliers
+    if calibration is None:
         return outliers, None
-    for each, p_value in zip(outliers, p_values(inliers, scores[odd]).tolist(), strict=True):
-        each["p_value"] = p_value
-    return outliers, float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
+    p_values = calibration.p_values(mixing, t, scores[odd]).tolist()
+    severities = calibration.severity(mixing, t, scores[odd]).tolist()
+    for each, p_value, severity in zip(outliers, p_values, severities, strict=True):
+        each |= {"p_value": p_value, "severity": severity}
+    return outliers, float(calibration.p_values(mixing, t, np.array([np.nanmin(scores)]))[0])
+
+
+def _apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[str, Any]]:
+    """Return the rows that stand apart, the oddest first; they are compared with the others of the file."""
+    import numpy as np
+
+    from centrality.analysis.conformal import p_values
+    from centrality.analysis.severity import Tail, severity
+
+    apart = fitted.stands_apart(units, t)
+    scores = fitted.mixing.mixed(fitted.held_out_units(units), t)
+    others = np.sort(scores[~apart & ~np.isnan(scores)])
+    rows = np.flatnonzero(apart)
+    rows = rows[np.argsort(scores[rows], kind="stable")]
+    columns: dict[str, Any] = {
+        "row": rows,
+        "centrality": fitted.mixing.centrality(units[rows], t),
+        "p_value": p_values(others, scores[rows]),
+        "severity": severity(others, scores[rows], Tail.of(others)),
+    }
+    rows_as_columns = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in rows_as_columns]
 
 
 def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "Adapter", new: dict[str, str]) -> None:
@@ -129,7 +159,7 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
 
     from centrality import tables
 
-    outliers = result["found"]
+    outliers = result["found"] or result["apart"]
     table = tables.read(arguments.data).take(np.array([each["row"] for each in outliers], dtype=np.int64))
     explained = outliers[: None if arguments.output else SHOWN]
     if explained and adapter.explains:
@@ -157,20 +187,36 @@ def _reference(result: Result) -> str:
     )
 
 
+def _heading(result: Result) -> list[str]:
+    """Say how many rows are outliers; where no rule can say so of rows that stand apart, say that."""
+    apart, at = len(result["apart"]), f"at t = {number(result['t'])}"
+    if apart:
+        stand = f"{apart:,} of {result['rows']:,} rows {'stands' if apart == 1 else 'stand'} apart {at}"
+        why = (
+            "by themselves, rows tell no error rate"
+            if result["by_themselves"]
+            else f"{result['calibration_rows']:,} calibration rows tell no more"
+        )
+        return [paint(stand, "heading") + f" ({result['rule']} calls none: {why})"]
+    heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers {at}"
+    below = f"; centrality below {share(result['threshold'])}" if result["found"] else ""
+    return [paint(heading, "heading") + f" ({result['rule']}{below})"]
+
+
 def show(result: Result) -> str:
     if "series" in result:
         return _series.show(result)
-    few = result["found"][:SHOWN]
-    heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers at t = {number(result['t'])}"
-    below = f"; centrality below {share(result['threshold'])}" if few else ""
-    lines = [paint(heading, "heading") + f" ({result['rule']}{below})"]
+    apart = result["apart"]
+    few = (result["found"] or apart)[:SHOWN]
+    compared_with = result["rows"] - len(apart) if apart else result["calibration_rows"]
+    lines = _heading(result)
     if few:
         body = [
             [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else "",
-             in_words(found)]
+             severity_in_words(found, compared_with), in_words(found)]
             for found in few
         ]  # fmt: skip
-        lines += aligned(["row", "centrality", "p-value", "why"], body, left=(3,))
+        lines += aligned(["row", "centrality", "p-value", "ordinary rows as odd", "why"], body, left=(3, 4))
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(
@@ -178,4 +224,5 @@ def show(result: Result) -> str:
             "allowed (--false-positives N), more rows are called."
         )
     lines += counting_line(result, [found["row"] for found in few])
-    return "\n".join([*lines, *footer_lines(result, result["outliers"], len(few), "Outliers")])
+    name = "Rows apart" if apart else "Outliers"
+    return "\n".join([*lines, *footer_lines(result, result["outliers"] or len(apart), len(few), name)])

@@ -10,7 +10,7 @@ from centrality.apps.commands._arguments import (
     GIVEN,
     column_names,
     count,
-    encoding_of_text,
+    reading_options,
     load_model,
     require_output,
     seed,
@@ -53,7 +53,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     unreadable_share(command)
-    encoding_of_text(command)
+    reading_options(command)
 
 
 def effect(text: str) -> float:

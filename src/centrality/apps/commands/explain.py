@@ -12,7 +12,7 @@ from centrality.apps.commands._arguments import (
     load_model,
     one_number,
 )
-from centrality.apps.commands._reading import AS_A_WHOLE, odd_as_a_whole, row_names, rows_called
+from centrality.apps.commands._reading import AS_A_WHOLE, odd_as_a_whole, row_names, rows_called, severity_in_words
 from centrality.apps.commands._terminal import Result, aligned, paint
 
 if TYPE_CHECKING:
@@ -66,13 +66,20 @@ def run(arguments: argparse.Namespace) -> Result:
     else:
         with adapter.reader.suppress_issues():
             changes = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
+    rarities: list[dict[str, float]] = [{} for _ in rows]
+    if fitted.inliers is not None:
+        scores = fitted.mixing.mixed(units, t)
+        p_values = fitted.inliers.p_values(fitted.mixing, t, scores).tolist()
+        severities = fitted.inliers.severity(fitted.mixing, t, scores).tolist()
+        rarities = [{"p_value": p, "severity": one} for p, one in zip(p_values, severities, strict=True)]
     return {
         "t": t,
+        "calibration_rows": fitted.calibration_count(t),
         "rows": [
             {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": reasons,
-             "correction": correction}
-            for row, score, h, point, reasons, correction in zip(
-                rows, found.scores, heads.tolist(), points, found.as_plain(), changes, strict=True
+             "correction": correction} | rarity
+            for row, score, h, point, reasons, correction, rarity in zip(
+                rows, found.scores, heads.tolist(), points, found.as_plain(), changes, rarities, strict=True
             )
         ],
     }  # fmt: skip
@@ -89,7 +96,10 @@ def show(result: Result) -> str:
     lines = []
     for row in result["rows"]:
         heading = f"row {row['row']:,}: centrality {share(row['centrality'])} at t = {number(result['t'])}"
-        lines.append(paint(heading, "heading") + f" (global {share(row['global'])}, local {share(row['local'])})")
+        rare = severity_in_words(row, result["calibration_rows"])
+        parts = [f"global {share(row['global'])}", f"local {share(row['local'])}"]
+        parts += [f"{rare} ordinary rows is as odd"] if rare else []
+        lines.append(paint(heading, "heading") + f" ({', '.join(parts)})")
         body = [
             [f"  {r['feature']}", number(r["value"])[:40], "" if r["typical"] is None else number(r["typical"])[:40],
              f"{r['contribution']:+.3f}"]

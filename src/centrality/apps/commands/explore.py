@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
+from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
     column_names,
     data_with_or_without_model,
@@ -35,6 +37,7 @@ class Result(TypedDict):
 
 def arguments(command: argparse.ArgumentParser) -> None:
     data_with_or_without_model(command, columns=False)
+    _series.time_arguments(command)
     command.add_argument("--port", type=port, default=8000, help="0 takes any that is free (default: 8000)")
     command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
     command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
@@ -49,7 +52,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--key", metavar="COLUMN", help="the column that tells rows apart, for marks (default: all cells together)"
     )
     command.add_argument(
-        "--against", type=Path, metavar="MODEL", help="another model of the same rows, shown beside this one"
+        "--against",
+        type=Path,
+        metavar="OLD",
+        help="earlier rows of the same kind, to compare with; or another model of the same rows, shown beside this one",
     )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
@@ -63,7 +69,8 @@ def run(arguments: argparse.Namespace) -> Result:
         require_output(arguments.export, arguments.model, arguments.data, *others)
         return _export(arguments)
     # A fit takes minutes, and the error of a file that is not there a moment: no browser is opened before them.
-    model = None if arguments.model is not None and arguments.model.is_file() else load_model(arguments)
+    waits = arguments.model is not None and arguments.model.is_file()
+    model = None if waits or arguments.against is not None or _series.is_series(arguments) else load_model(arguments)
     return _serve(arguments, model)
 
 
@@ -72,7 +79,7 @@ def _export(arguments: argparse.Namespace) -> Result:
     from centrality.apps.explorer import server
     from centrality.apps.explorer.marks import MarksFile
 
-    view = _view(arguments, load_model(arguments))
+    view = _view(arguments, None)
     size = server.export(view, arguments.export, MarksFile(_marks_file(arguments)).marks())
     return {"rows": len(view), "map": " and ".join(view.axes), "page": str(arguments.export), "bytes": size}
 
@@ -82,28 +89,60 @@ def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "Vi
     from centrality.apps.explorer.marks import MarksFile
 
     MarksFile(_marks_file(arguments))  # its errors come before the work
-    model = load_model(arguments) if model is None else model
+    if _series.is_series(arguments):
+        return _view_of_moments(arguments)
+    against: Path | None = arguments.against
+    old = None if against is None or against.suffix == ".safetensors" else against
+    if model is None:  # of the earlier rows, if there are such
+        model = load_model(arguments if old is None else argparse.Namespace(**{**vars(arguments), "data": str(old)}))
 
     from centrality import tables
-    from centrality.apps.explorer.view import explored
+    from centrality.apps.explorer.view import ViewOptions, compared, explored
 
     table = tables.read(arguments.data)
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
+    options: ViewOptions = {
+        "items": arguments.items,
+        "columns": None if arguments.columns is None else column_names(arguments.columns),
+        "on": arguments.map,
+        "random_state": arguments.random_state,
+        "title": _title(arguments),
+        "key": arguments.key,
+        "defer_umap": arguments.export is None,
+        "kept_map": None if arguments.model is None else _beside(arguments, "map.npz"),
+    }
     with working("Scoring and mapping", arguments):
-        return explored(
+        if old is not None:
+            return compared(model, table, tables.read(old), (Path(arguments.data).name, old.name), **options)
+        if against is not None:
+            options |= {"against": _other_model(arguments), "against_name": against.stem}
+        return explored(model, table, progress=shows_progress(arguments), **options)
+
+
+def _view_of_moments(arguments: argparse.Namespace) -> "View":
+    """Return what the page shows of series: their moments, on a map and on a timeline."""
+    for option in ("against", "given", "items"):
+        if getattr(arguments, option) is not None:
+            raise InputError(f"--{option} is for rows that are no moments of series: leave out --time, or --{option}.")
+    from centrality import tables
+    from centrality.apps.explorer.moments import view_of_moments
+
+    fitted_here = arguments.model is None
+    model, table = _series.fit_or_load(arguments)
+    table = tables.read(arguments.data) if table is None else table
+    _say(arguments, f"Mapping {table.num_rows:,} moments ...")
+    with working("Mapping", arguments):
+        return view_of_moments(
             model,
             table,
-            items=arguments.items,
+            fitted_here=fitted_here,
             columns=None if arguments.columns is None else column_names(arguments.columns),
             on=arguments.map,
             random_state=arguments.random_state,
             title=_title(arguments),
-            progress=shows_progress(arguments),
             key=arguments.key,
-            against=_other_model(arguments),
-            against_name="" if arguments.against is None else arguments.against.stem,
+            progress=shows_progress(arguments),
             defer_umap=arguments.export is None,
-            kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
         )
 
 

@@ -13,7 +13,7 @@ from centrality.apps.commands._arguments import (
     auto_or_numbers,
     column_names,
     count,
-    encoding_of_text,
+    reading_options,
     import_scikit_learn,
     model_path,
     one_number,
@@ -42,7 +42,7 @@ REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help="a file, a folder, or - for stdin")
-    encoding_of_text(command)
+    reading_options(command)
     command.add_argument("-o", "--output", type=model_path, required=True, metavar="MODEL", help="a .safetensors file")
     command.add_argument("--columns", metavar="a,b", help="the columns to learn from (default: all)")
     command.add_argument(

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from centrality.apps.commands import _series
 from centrality.apps.commands._reading import reading_lines
 from centrality.apps.commands._terminal import Result
 
@@ -33,6 +34,8 @@ def run(arguments: argparse.Namespace) -> Result:
 
 def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
     """Return the facts of a model file's header, and the file's size."""
+    if header["model"] == "Timeline":
+        return _series.described(header, arrays, size)
     weights = sum(array.size for name, array in arrays.items() if name.startswith("network."))
     facts = {"weights": int(weights), "bytes": size}
     if header["model"] != "Chain":
@@ -42,6 +45,8 @@ def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
 
 
 def show(result: Result) -> str:
+    if result["model"] == "Timeline":
+        return _series.show_description(result)
     from centrality.analysis.report import Report
 
     read = result.get("representation", {}).get("columns")  # only a table's numbers have names

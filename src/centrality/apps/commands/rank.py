@@ -22,11 +22,13 @@ from centrality.apps.commands._reading import (
     in_words,
     require_rows_output,
     rows_output,
+    severity_in_words,
 )
 from centrality.apps.commands._terminal import Result, paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.bulk.ranking import RankedRow
+    from centrality.model.interface import CentralityModel
 
 HELP = "show the most central and most peripheral rows, and why; it needs no model"
 BARS = "▁▂▃▄▅▆▇█"
@@ -41,9 +43,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="both ends of each group, by the values of this column; with --time, one series for each",
     )
+    command.add_argument(
+        "--ties",
+        action="store_true",
+        help="say which places the oddest rows may have: trains eight more networks on parts of the rows",
+    )
     _series.time_arguments(command, by=False)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
-    rows_output(command, "all rows, the oddest first, with centrality, p-value and reasons,")
+    rows_output(command, "all rows, the oddest first, with centrality, p-value, severity and reasons,")
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -64,10 +71,13 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": ranked.rows,
         "rows_above": ranked.rows_above,
         "t": t,
+        "calibration_rows": model.fitted_.calibration_count(t),
         "shows": columns_to_print(model),
         "central": ranked.best,
         "peripheral": ranked.worst,
     }
+    if arguments.ties:
+        _add_places(arguments, model, t, ranked.worst)
     if arguments.by is not None:
         result["groups"] = [
             {"group": name, "rows": group.rows, "central": group.best, "peripheral": group.worst}
@@ -83,6 +93,20 @@ def run(arguments: argparse.Namespace) -> Result:
         tables.write(in_order, arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
+
+
+def _add_places(arguments: argparse.Namespace, model: "CentralityModel", t: float, rows: list["RankedRow"]) -> None:
+    """Add to each of these rows the first and the last place that it may have, the oddest of all having place 1."""
+    import numpy as np
+
+    from centrality import tables
+
+    if arguments.data == "-" or arguments.model is not None:
+        raise InputError("--ties trains on the rows again: leave out MODEL, and give a file instead of stdin.")
+    stability = model.stability(tables.read(arguments.data), t=t)
+    places = stability.places(np.array([row["row"] for row in rows], dtype=np.intp)).tolist()
+    for row, (first, last) in zip(rows, places, strict=True):
+        row["places"] = [first, last]
 
 
 def show(result: Result) -> str:
@@ -101,23 +125,33 @@ def _ends(ends: Result, of: str, result: Result) -> list[str]:
     for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
         lines.append(paint(f"{heading} of {of} at t = {result['t']:g}", "heading"))
         lines.append(paint("      row  score   t 0-1  holds", "faint"))
-        lines += [_line(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
+        for row in rows:
+            why = rows is ends["peripheral"]
+            lines.append(_line(row, result["shows"], reasons_first=why))
+            lines += _why(row, result["calibration_rows"]) if why else []
+        lines.append("")
     return lines
 
 
-def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
-    """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
+def _line(row: "RankedRow", only: list[str] | None, *, reasons_first: bool) -> str:
+    """Show a row on one line: its number, its score, a sparkline from global to local, and what it holds.
+
+    What lowers its centrality can come first.
+    """
+    named = [reason["feature"] for reason in row.get("reasons", [])] if reasons_first else []
+    values = {name: row["holds"][name] for name in named if name in row["holds"]} | row["holds"]
     scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
-    values = row["holds"]
-    if why:  # those of columns that lower its centrality come first
-        named = [reason["feature"] for reason in row.get("reasons", [])]
-        values = {name: values[name] for name in named if name in values} | values
-    holds = excerpt(values, only)
-    line = f"{scores}  {holds}".rstrip()
-    reasons = in_words(row)
-    if not (why and reasons):
-        return line
-    return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
+    return f"{scores}  {excerpt(values, only)}".rstrip()
+
+
+def _why(row: "RankedRow", calibration_rows: int) -> list[str]:
+    """Say below a row how rare it is, and why."""
+    rare = severity_in_words(row, calibration_rows)
+    if "places" in row:
+        first, last = row["places"]
+        rare += f", place {first:,}" if first == last else f", place {first:,} to {last:,}"
+    said = ": ".join(filter(None, [rare, in_words(row)]))
+    return wrap(said, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")
 
 
 def sparkline(values: Iterable[float]) -> str:

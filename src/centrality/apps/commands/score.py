@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
-from centrality.apps.commands._arguments import count, load_model, model_and_data, numbers, require_output, show_scores
+from centrality.apps.commands._arguments import (
+    DATABASES,
+    count,
+    load_model,
+    model_and_data,
+    numbers,
+    require_output,
+    show_scores,
+    table_output_options,
+)
 from centrality.apps.commands._terminal import Result, harmless, shows_progress
 
 if TYPE_CHECKING:
@@ -21,7 +30,14 @@ if TYPE_CHECKING:
 WORTH_WORKERS = 1_000_000  # with fewer rows, one process is done before workers have started
 
 HELP = "add the column centrality to rows, or one for each t: centrality_t25 at t = .25"
-show = show_scores
+
+
+def show(result: Result) -> str:
+    """Say how many rows were scored, and whether the threshold of outliers still holds for them."""
+    lines = [show_scores(result)]
+    if "threshold" in result:
+        lines.append(f"The model's threshold {result['threshold'].removeprefix('it ')}")
+    return "\n".join(lines)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -30,14 +46,21 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="SCORES",
-        help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come",
+        help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come; a database",
     )
+    table_output_options(command)
     command.add_argument("--t", type=numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
     command.add_argument(
         "--p-values",
         action="store_true",
         help="add p_value, or p_value_t25: the share of typical rows that look as odd; exact if fit had --holdout, "
         "close to it otherwise",
+    )
+    command.add_argument(
+        "--severity",
+        action="store_true",
+        help="add severity, or severity_t25: one in how many ordinary rows is as odd; extrapolated where that is more "
+        "than there are calibration rows, up to ten times as many",
     )
     command.add_argument(
         "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
@@ -75,7 +98,8 @@ def run(arguments: argparse.Namespace) -> Result:
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
         raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
-    if output.partition("?")[0].endswith("/"):
+    in_database = output.startswith(DATABASES)
+    if not in_database and output.partition("?")[0].endswith("/"):
         return _score_folder(arguments, output)
     if arguments.resume or arguments.workers or arguments.split or arguments.cluster:
         raise InputError(
@@ -87,14 +111,22 @@ def run(arguments: argparse.Namespace) -> Result:
         from centrality.tables import files
 
         tables.kind_to_write(output)
-        if not files.is_remote(output):
-            require_output(Path(output), arguments.model, arguments.data)
+        if in_database or not files.is_remote(output):
+            require_output(output, arguments.model, arguments.data)
 
     from centrality.bulk.score import score
 
     job = _job(arguments, progress=shows_progress(arguments) and output != "-")
     scored = score(job, arguments.data, output)
-    return _result(output, scored, job.names, job.watch)
+    result = _result(output, scored, job.names, job.watch)
+    fitted = job.model.fitted_
+    if fitted.inliers is not None and scored.with_score:
+        from centrality.analysis.drift import calls_in_words
+
+        calibration_scores = fitted.inlier_scores(job.model.t)
+        expected = int((calibration_scores < fitted.offset_for(job.model.t)).sum())
+        result["threshold"] = calls_in_words((scored.called, scored.with_score), (expected, len(calibration_scores)))
+    return result
 
 
 def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJob":
@@ -109,7 +141,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         watch = DriftMonitor(
             model.fitted_.training_scores, arguments.drift_window, _warn, reader_of(model).names_of_vectors()
         )
-    if arguments.p_values:
+    if arguments.p_values or arguments.severity:
         model.fitted_.calibration_rows()  # if there are none, say so before the work
     ts = arguments.t or [model.t]
     return ScoringJob(
@@ -121,6 +153,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         explain=arguments.explain,
         resume=arguments.resume,
         on_error=arguments.on_error,
+        severity=arguments.severity,
     )
 
 
@@ -142,6 +175,8 @@ class ScoreChunk:
 
 def _score_folder(arguments: argparse.Namespace, folder: str) -> Result:
     """Write one file of scores for each chunk of work. If worker processes do it, this one does not load torch."""
+    if arguments.data.startswith(DATABASES):
+        raise InputError(f"-o wanted a file or a table for the rows of a database, got the folder {folder}")
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:

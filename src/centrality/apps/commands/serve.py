@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
+from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import count, load_model, port
 from centrality.apps.commands._terminal import Result
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
+    from centrality.series import Timeline
 
 HELP = "score over HTTP"
 TOKEN = "CENTRALITY_TOKEN"
@@ -67,7 +69,7 @@ def run(arguments: argparse.Namespace) -> Result:
         partial(_load, arguments),
         host=arguments.host,
         port=arguments.port,
-        token=_token(arguments.token_file),
+        token=read_token(arguments.token_file),
         limits=limits,
         hosts=arguments.allow_host,
         say=lambda text: print(f"centrality: {text}", file=sys.stderr, flush=True),
@@ -78,13 +80,18 @@ def show(result: Result) -> str:
     return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
 
 
-def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel":
+def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel | Timeline":
     """Load the model from this file; the process for large requests loads it too, from a copy."""
+    if _series.is_series_model(path):
+        from centrality.chain import load
+
+        series_model: Timeline = load(path, device=arguments.device)
+        return series_model
     # Without progress bars: a request takes milliseconds.
     return load_model(argparse.Namespace(**vars(arguments) | {"model": path, "quiet": True}))
 
 
-def _token(file: Path | None) -> str | None:
+def read_token(file: Path | None) -> str | None:
     """Read the token from the file, else from the environment; None if there is none."""
     try:
         token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()

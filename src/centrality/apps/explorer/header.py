@@ -151,6 +151,14 @@ class Findings(TypedDict):
     findings: list[Finding]
 
 
+class TimelineNames(TypedDict):
+    """Names the columns that make rows the moments of series."""
+
+    time: str
+    by: str  # the column that tells several series apart; "" if there is one series
+    channels: list[str]
+
+
 class Header(TypedDict):
     """Describes a view and says where each of its arrays lies."""
 
@@ -180,6 +188,10 @@ class Header(TypedDict):
     against: NotRequired[Against]  # another model of the same rows
     given: NotRequired[list[str]]  # columns that are the context: rows of one kind are compared with each other
     may_be_given: NotRequired[list[str]]  # columns that could be, where the host can fit the model anew
+    sides: NotRequired[
+        tuple[str, str]
+    ]  # two groups to compare, as `web/src/core/sides.ts` spells them
+    timeline: NotRequired[TimelineNames]  # rows are moments
 
 
 # What a feature contributes to both units of a row, against those of a typical point;

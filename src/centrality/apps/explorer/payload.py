@@ -145,6 +145,10 @@ def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
         fields["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
         fields["inliers"] = {"units": buffers.add(view.inliers.T), "contamination": view.contamination}
+    if view.sides is not None:
+        fields["sides"] = view.sides
+    if view.timeline is not None:
+        fields["timeline"] = view.timeline
     if view.main_features:
         fields["guilty"] = list(view.main_features)
     if view.reasons is not None or view.neighbours is not None:
@@ -169,7 +173,7 @@ def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
     if view.refit is not None:
         fields["may_be_given"] = list(view.may_be_given)
     fields["later"] = view.better_layout is not None
-    fields["jobs"] = view.jobs is not None
+    fields["jobs"] = view.jobs is not None and view.timeline is None
     fields["whole"] = view.items.full is not None or view.whole_texts is not None
     return fields
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from centrality._internal.checks import InputError
 from centrality._internal.text import column_name
 from centrality.apps.explorer.content import Column, cell_texts
-from centrality.apps.explorer.header import Reason, TypicalWith, Why, Words
+from centrality.apps.explorer.header import Findings, Reason, TypicalWith, Why, Words
 from centrality.apps.explorer.session import Explained, Jobs, named, rows_named
 from centrality.apps.explorer.view import View
 from centrality.network.calibration import one_t
@@ -187,9 +187,16 @@ def refit(view: View, given: object) -> View:
     return view.refit(given)
 
 
+def findings(view: View) -> Findings:
+    """Return what is wrong with the rows; raise if there is nothing that can tell."""
+    if view.jobs is None:
+        raise InputError("There is no model behind this page: its rows cannot be checked.")
+    return view.jobs.findings()
+
+
 def jobs(view: View) -> Jobs:
     """Return the object that does the reader's tasks on many rows; raise if there is no model for it."""
-    if view.jobs is None:
+    if not isinstance(view.jobs, Jobs):
         raise InputError("There is no model behind this page: it can learn, pick and compare nothing.")
     return view.jobs
 
@@ -199,7 +206,7 @@ ANSWERS: dict[str, Callable[[View, int, object], object]] = {
     "words": words,
     "texts": lambda view, row, _: whole_texts(view, row),
     "typical": typical_with,
-    "findings": lambda view, _, __: jobs(view).findings(),
+    "findings": lambda view, _, __: findings(view),
     "copies": lambda view, row, _: jobs(view).copies_of(row),
     "review": lambda view, _, given: jobs(view).review(given),
     "pick": lambda view, _, given: jobs(view).pick(given),

@@ -3,7 +3,7 @@
 import logging
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -29,6 +29,7 @@ from centrality.representations.base import as_arrow
 from centrality.selection.copies import WORDS, Copies, copies
 from centrality.selection.pick import Picker
 
+FILE = "file"  # the column that says which of two files a row is of
 LOG = logging.getLogger(__name__)
 MOST_TO_REVIEW = 20_000  # rows of a queue
 
@@ -43,6 +44,7 @@ class Jobs:
     by_cells: bool  # they are compared by columns, which mean something to the reader
     groups: dict[str, Values]  # (n,) codes of the columns that picked rows can be shared by
     given: ModelRows  # all rows as they came, also those without a score
+    earlier: pa.Table | None = None  # rows, the last of those that came, that the others are compared with
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def review(self, given: object) -> Learned:
@@ -89,8 +91,11 @@ class Jobs:
     def _findings(self) -> Findings:
         from centrality.findings import check  # not needed for the first picture
 
+        rows, against = self.given, self.earlier
+        if against is not None:  # what is wrong with the later rows, which stand first, and what has changed
+            rows = as_arrow(rows).slice(0, len(cast("Sized", rows)) - against.num_rows).drop([FILE])
         try:
-            return cast("Findings", check(self.given, model=self.model).as_dict())
+            return cast("Findings", check(rows, model=self.model, against=against).as_dict())
         except InputError as error:
             return {"verdict": f"These rows could not be checked: {error}", "rows": 0, "findings": []}
         except Exception:  # a bug of ours, or of the user's own representation, must not cost the reader the page

@@ -1,9 +1,10 @@
 """What a page shows of a model and rows, as plain data; a fit made anew for it."""
 
+import json
 from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +25,10 @@ from centrality.apps.explorer.content import (
     row_keys,
     with_folders,
 )
+from centrality.apps.explorer.header import Findings, TimelineNames
 from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
 from centrality.apps.explorer.session import (
+    FILE,
     EditableRows,
     Explained,
     Jobs,
@@ -64,6 +67,13 @@ class Against:
     mixing: Mixing = SOFT
 
 
+class Checks(Protocol):
+    """Says what is wrong with the rows of a view."""
+
+    def findings(self) -> Findings:
+        """Return the findings, the worst first."""
+
+
 @dataclass(frozen=True)
 class View:
     """All that a page shows; only the functions that answer questions about single rows use a model."""
@@ -91,10 +101,12 @@ class View:
     keys: Sequence[str] = ()  # (n,) by which marks are kept; without any, rows are known by their number
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
     better_layout: UmapJob | None = None  # a better map, which takes time
-    jobs: Jobs | None = None  # learns from marks, picks rows, finds copies
+    jobs: "Jobs | Checks | None" = None  # learns from marks, picks rows, finds copies; or says only what is wrong
     given: tuple[str, ...] = ()  # the columns that are the context: a row is typical or odd among its kind
     may_be_given: tuple[str, ...] = ()  # those that could be, by a model fitted anew
     refit: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
+    sides: tuple[str, str] | None = None  # two levels of columns that are compared to begin with
+    timeline: TimelineNames | None = None  # the columns that make rows the moments of series
 
     def __len__(self) -> int:
         return len(self.points)
@@ -387,6 +399,31 @@ def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...
     taken = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
     guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
     return names, lambda rows: explained(model, scored.vectors[rows]), guilty
+
+
+def compared(
+    model: CentralityModel, new: pa.Table, old: pa.Table, names: tuple[str, str], **options: Unpack[ViewOptions]
+) -> View:
+    """Return the view of the rows of two files by a model of the old one, the new rows first; `names` are the files'.
+
+    They are told apart by a column of their own, and compared to begin with. Findings are of the new rows.
+    """
+    if FILE in (*new.column_names, *old.column_names):
+        raise InputError(f"A column called {FILE!r} says of which file a row is: call yours otherwise.")
+    if names[0] == names[1]:
+        names = (f"{names[0]} (new)", f"{names[1]} (old)")
+    both = pa.concat_tables(
+        [new, old.select([name for name in old.column_names if name in new.column_names])], promote_options="permissive"
+    )
+    reader = reader_of(model)
+    reader.configure(unreadable=1.0)  # what is new is what is looked for
+    which = np.repeat(np.array(names), [new.num_rows, old.num_rows])
+    options["colour"] = FILE
+    with reader.suppress_issues():  # it is told as a finding
+        view = view_of(model, both.append_column(FILE, pa.array(which)), **options)
+    a, b = (f"={json.dumps([FILE, name], ensure_ascii=False, separators=(',', ':'))}" for name in names)
+    jobs = replace(view.jobs, earlier=old) if isinstance(view.jobs, Jobs) else view.jobs
+    return replace(view, sides=(a, b), jobs=jobs)
 
 
 READABLE = ("numbers", "table")  # kinds of rows whose columns can be a context

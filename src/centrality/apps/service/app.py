@@ -12,6 +12,7 @@ from centrality.apps.service.connections import Bodies, Message, Receive
 from centrality.apps.service.model import CONTENT_TYPE, Metrics, ModelFile
 from centrality.apps.service.queue import QUICK, Limits, RequestError, count
 from centrality.apps.service.requests import CLOSE, Answer, answer_of, json_answer, refusal
+from centrality.apps.service.series import ServedSeries
 from centrality.apps.service.worker import LARGE_BODY, RequestScorer, Worker
 
 Scope: TypeAlias = Message
@@ -99,8 +100,9 @@ class App:
 
     async def _prepare(self) -> None:
         """Start the process for large requests with the current model; this takes seconds."""
-        if self.worker is not None:
-            await self.worker.open(self.file.current)
+        served = self.file.current
+        if self.worker is not None and not isinstance(served, ServedSeries):
+            await self.worker.open(served)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         path = scope["path"]
@@ -152,6 +154,8 @@ class App:
         kind = _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
         query = scope["query_string"]
         served = self.file.current  # the request keeps this model, even if another is loaded meanwhile
+        if isinstance(served, ServedSeries):
+            return await self._moments(served, kind, b"".join(pieces))
         if self.worker is None:
             return await self.scorer.answer(served, kind, query, b"".join(pieces))
         if served.is_quick and sum(map(len, pieces)) <= LARGE_BODY:
@@ -159,6 +163,15 @@ class App:
             if not request.explain and count(request.given) * served.width <= QUICK:
                 return await self.scorer.scores(request)
         return await self.worker.answer(served, kind, query, pieces)
+
+    async def _moments(self, served: ServedSeries, kind: str, body: bytes) -> Answer:
+        """Answer a request with moments of a series, which come in JSON."""
+        if kind != requests.JSON:
+            raise RequestError(415, f"Moments of series come as {requests.JSON}, got {kind or 'none'}.")
+        rows, options = requests.from_json(body, self.limits.decoded_bytes, ("series",))
+        found = await asyncio.to_thread(served.judge, rows, options.get("series", ""))
+        self.metrics.scored_together(1, len(rows))
+        return json_answer(found)._replace(headers=((b"centrality-model", served.version.encode()),))
 
     async def model(self, scope: Scope, receive: Receive) -> Answer:
         return json_answer(self.file.current.describe() | {"trouble": self.file.trouble})

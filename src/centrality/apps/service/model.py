@@ -23,10 +23,12 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, require_finite
 from centrality.apps.service.queue import JsonRows, RequestError, Rows, Scoring, count
+from centrality.apps.service.series import ServedSeries
 from centrality.bulk.adapter import ADVICE
 from centrality.model.fitted import map_valid_rows
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
+from centrality.series import Timeline
 from centrality.tables import json
 from centrality.tables.columns import CellIssues, FileState
 
@@ -276,7 +278,7 @@ class ModelOfNumbers(ServedModel):
 
 
 def served_model(model: CentralityModel, version: str, content: bytes = b"") -> ServedModel:
-    """Return the adapter of this model for the service."""
+    """Return the adapter of this model of rows for the service."""
     kind = ModelOfNumbers if reader_of(model).input_spec().kind == "numbers" else ServedModel
     return kind(model, version, content)
 
@@ -297,22 +299,24 @@ class ModelFile:
     def __init__(
         self,
         path: Path,
-        load: Callable[[Path], CentralityModel],
+        load: Callable[[Path], CentralityModel | Timeline],
         metrics: Metrics,
         say: Callable[[str], None] = LOG.info,
     ) -> None:
         self.path, self._load, self._metrics, self._say = path, load, metrics, say
+        self.current: ServedModel | ServedSeries
         self._state, self.current = self._load_version()
         self.trouble: str | None = None  # why the newest file is not the one in use
 
-    def _load_version(self) -> tuple[FileState | None, ServedModel]:
+    def _load_version(self) -> tuple[FileState | None, ServedModel | ServedSeries]:
         """Load the model, again if its file is replaced meanwhile; return it with the state of its file."""
         while True:
             state, model = FileState.of(self.path), self._load(self.path)
             content = self.path.read_bytes()
             if FileState.of(self.path) == state:
                 break
-        served = served_model(model, hashlib.sha256(content).hexdigest()[:16], content)
+        version = hashlib.sha256(content).hexdigest()[:16]
+        served = ServedSeries(model, version) if isinstance(model, Timeline) else served_model(model, version, content)
         self._metrics.model_loaded()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms
@@ -334,7 +338,10 @@ class ModelFile:
             return  # a file that is gone for a moment is being replaced
         self._state = state
         try:
-            self._state, self.current = await asyncio.to_thread(self._load_version)
+            self._state, served = await asyncio.to_thread(self._load_version)
+            if isinstance(served, ServedSeries):
+                served.continue_from(self.current)
+            self.current = served
         except Exception as error:  # any error that a wrong file can cause: the service goes on
             if not isinstance(error, InputError | OSError):  # no fault of the file's: a bug of ours
                 LOG.exception("An error of the service while it loaded %s", self.path)

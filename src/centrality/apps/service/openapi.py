@@ -65,7 +65,13 @@ def _rows(limits: Limits) -> Schema:
                 "description": "0 is global, 1 is local; one or several. Default: the model's own.",
                 "oneOf": [DIAL, {"type": "array", "items": DIAL, "minItems": 1}],
             },
+            "series": {"type": "string", "description": "Of a model of series alone: whose next moments the rows are."},
             "p_values": {"type": "boolean", "default": False, "description": "Needs a model with rows held aside."},
+            "severity": {
+                "type": "boolean",
+                "default": False,
+                "description": "One in how many ordinary rows is as odd; needs a model with rows held aside.",
+            },
             "explain": {"type": "boolean", "default": False, "description": "What each column adds; for one t."},
         },
         "example": EXAMPLE,
@@ -84,6 +90,7 @@ def _score(limits: Limits) -> Schema:
         "parameters": [
             {"name": "t", "in": "query", "description": "for example 0,0.5,1", "schema": {"type": "string"}},
             {"name": "p_values", "in": "query", "schema": {"type": "boolean"}},
+            {"name": "severity", "in": "query", "schema": {"type": "boolean"}},
             {"name": "explain", "in": "query", "schema": {"type": "boolean"}},
         ],
         "requestBody": {

@@ -72,14 +72,14 @@ def refusal(status: int, message: str) -> Answer:
 
 
 ARROW = "application/vnd.apache.arrow.stream"
-OPTIONS = ("t", "p_values", "explain")
+OPTIONS = ("t", "p_values", "severity", "explain")
 MOST_T = 101  # values of t in a request
 NUMBERS_A_ROW = 16  # in an answer, for each row that a request may have
 # Bytes of memory for each of these characters of JSON: a list; an object; one more value; half a text.
 BYTES_OF_MARKS = {b"[": 64, b"{": 240, b",": 32, b'"': 28}
 MOST_BYTES_OF_ONE = 1 + max(BYTES_OF_MARKS.values())
 
-Options: TypeAlias = dict[str, object]  # t, p_values and explain as the request spells them, to be checked
+Options: TypeAlias = dict[str, object]  # these, as the request spells them, to be checked
 
 
 @dataclass
@@ -90,6 +90,7 @@ class ScoreRequest:
     given: pa.Table | JsonRows
     ts: list[float]
     p_values: bool
+    severity: bool
     explain: bool
     arrow: bool
 
@@ -106,7 +107,7 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
     if kind == ARROW:
         given = table_of(body, served.columns, limits)
     elif kind == JSON:
-        given, in_body = _from_json(body, limits.decoded_bytes)
+        given, in_body = from_json(body, limits.decoded_bytes)
         options |= in_body
     else:
         raise RequestError(415, f"Content-Type must be {JSON} or {ARROW}, got {kind or 'none'}.")
@@ -114,22 +115,21 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
     if n == 0:
         raise RequestError(422, "Rows were wanted, got none.")
     require_rows(n, limits.rows)
-    ts, p_values, explain = (
-        _values_of_t(options.get("t"), served.t),
-        _flag(options, "p_values"),
-        _flag(options, "explain"),
-    )
-    if p_values:
+    ts = _values_of_t(options.get("t"), served.t)
+    p_values = _flag(options, "p_values")
+    severity = _flag(options, "severity")
+    explain = _flag(options, "explain")
+    if p_values or severity:
         served.fitted.calibration_rows()  # raises if there are none
     if explain and len(ts) > 1:
         raise RequestError(422, f"explain wants one t, got {len(ts)}.")
-    numbers = n * (len(ts) * (1 + p_values) + explain * served.fitted.width)
+    numbers = n * (len(ts) * (1 + p_values + severity) + explain * served.fitted.width)
     if len(ts) > MOST_T or numbers > NUMBERS_A_ROW * limits.rows:
         most = f"{MOST_T} values of t and {NUMBERS_A_ROW * limits.rows:,} numbers"
         raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
     if len(set(ts)) < len(ts):
         raise RequestError(422, f"Every t must differ from the others, got {ts}.")
-    return ScoreRequest(served, given, ts, p_values, explain, kind == ARROW)
+    return ScoreRequest(served, given, ts, p_values, severity, explain, kind == ARROW)
 
 
 def answer(
@@ -140,8 +140,9 @@ def answer(
 ) -> bytes:
     """Return the scores as columns, named as by `centrality score`; in JSON, also the cells that could not be read."""
     served = request.served
-    if request.p_values:
-        columns = ScoringJob(served.model, request.ts, p_values=True).score_columns(units)
+    if request.p_values or request.severity:
+        job = ScoringJob(served.model, request.ts, p_values=request.p_values, severity=request.severity)
+        columns = job.score_columns(units)
     else:  # the same by a shorter way: most requests are of one row
         mixing = served.fitted.mixing
         columns = {column_name("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
@@ -158,8 +159,8 @@ def answer(
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
-    """Return the rows and the options of a request in JSON."""
+def from_json(body: bytes, most_bytes: int, names: Sequence[str] = OPTIONS) -> tuple[JsonRows, Options]:
+    """Return the rows and the options of these names of a request in JSON."""
     decoded = _decoded_bytes(body) if len(body) > most_bytes // MOST_BYTES_OF_ONE else 0
     if decoded > most_bytes:
         raise RequestError(413, f"The body would take {decoded:,} bytes decoded, {most_bytes:,} at most: send several.")
@@ -171,9 +172,9 @@ def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
         raise RequestError(422, 'An object with a list of rows was wanted: {"rows": [[1.5, 2], [0.5, 1]], "t": 0.5}.')
     _require_distinct(body, request)
     rows = request.pop("rows")
-    unknown = [name for name in request if name not in OPTIONS]
+    unknown = [name for name in request if name not in names]
     if unknown:
-        raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(OPTIONS)}.")
+        raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(names)}.")
     return rows, request
 
 

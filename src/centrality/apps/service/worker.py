@@ -25,6 +25,7 @@ from centrality.apps.service.model import ServedModel
 from centrality.apps.service.queue import Limits, Queue, RequestError
 from centrality.apps.service.requests import JSON, Answer
 from centrality.model.interface import CentralityModel
+from centrality.series import Timeline
 
 # Kinds of messages: to the process for large requests, and back from it.
 SETUP, ASK, CANCEL = 1, 2, 3
@@ -135,7 +136,7 @@ class RequestScorer:
         return await asyncio.get_running_loop().run_in_executor(self._reader, work, *arguments)
 
 
-Load: TypeAlias = Callable[[Path], CentralityModel]  # picklable
+Load: TypeAlias = Callable[[Path], CentralityModel | Timeline]  # picklable
 
 GRACE = 30.0  # seconds without a message from a process that was told to drop a request; batches take tens of ms
 START_SECONDS = 120.0  # to import libraries and load the model, on a machine that has much to do

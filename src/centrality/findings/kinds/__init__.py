@@ -23,6 +23,7 @@ from centrality.findings.sheet import Sheet
 
 # Where two findings are about the same rows and columns, the one of the earlier kind is told.
 KINDS: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
+    stretches.find,
     placeholders.find,
     sums.find,
     scale.find,
@@ -34,7 +35,6 @@ KINDS: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
     copy_groups.find,
     labels.find,
     changes.find,
-    stretches.find,
     groups.find,
     apart.find,
 )

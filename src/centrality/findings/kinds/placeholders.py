@@ -96,12 +96,12 @@ def _spikes(values: Floats, counts: np.ndarray) -> set[tuple[int, float]]:
 def _words(sheet: Sheet) -> Iterator[Finding]:
     holders: dict[str, list[tuple[str, np.ndarray]]] = {}
     for column in sheet.columns:
-        if not column.is_text:
-            continue
+        words = dict(sheet.gap_words.get(column.name, {}))
         for place, level in enumerate(column.levels):
             if isinstance(level, str) and level.strip() and is_gap_word(level):
-                rows = np.flatnonzero(column.codes == place)
-                holders.setdefault(level, []).append((column.name, rows))
+                words[level] = np.flatnonzero(column.codes == place)
+        for word, rows in words.items():
+            holders.setdefault(word, []).append((column.name, rows))
     for word, places in holders.items():
         names = [name for name, _ in places]
         rows = np.unique(np.concatenate([rows for _, rows in places]))

@@ -1,0 +1,298 @@
+"""Answer what agents ask about data: one method a tool. Nothing here writes."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import Field
+
+from centrality import tables
+from centrality._internal.checks import InputError
+from centrality.apps.mcp.answers import Results, answer, cell, cells, text_of
+from centrality.apps.mcp.sources import Rows, Sources
+from centrality.bulk.adapter import Adapter
+from centrality.chain import Chain
+from centrality.findings import check
+from centrality.fuse import FUSE
+from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
+from centrality.network.calibration import one_t
+from centrality.network.scaling import dense
+from centrality.representations import Table
+from centrality.selection.rank import choose_model, how_read
+from centrality.tables.columns import is_number
+
+MODELS = 4  # that are kept, so that the next question about the same data is quick
+PAGE = 20
+MOST_LISTED = 200  # rows of a ranking that are kept behind its handle
+FEWEST_TO_COMPARE = 200
+WATCHED_TOGETHER = 500  # rows; of several alarms among so many, the first is said
+
+Source = Annotated[str, Field(description="a source, as `sources` lists it", max_length=500)]
+Few = Annotated[int, Field(description="rows in the answer; the others stay behind its handle", ge=1, le=50)]
+Row = Annotated[int, Field(description="a row's number, from 0, in the rows that were read", ge=0)]
+Columns = Annotated[list[str] | None, Field(description="columns to show of each row; none: all", max_length=30)]
+Column = Annotated[str | None, Field(description="a column", max_length=500)]
+Value = Annotated[str | None, Field(description="the rows with this value in `column`", max_length=500)]
+Dial = Annotated[float | None, Field(description="0 (global) to 1 (local); none: both mixed", ge=0, le=1)]
+Kept = TypeVar("Kept")
+
+
+class Tools:
+    """The tools, the rows that were read last, and the models of them."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources, self._results = sources, Results()
+        self._kept: OrderedDict[tuple[object, ...], Any] = OrderedDict()
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], Kept]) -> Kept:
+        """Return what was made for this key, or make it; the last few are kept."""
+        if key not in self._kept:
+            self._kept[key] = make()
+            if len(self._kept) > 2 * MODELS:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        kept: Kept = self._kept[key]
+        return kept
+
+    def _rows(self, source: str) -> Rows:
+        version = self._sources.version(source)
+        if version is None:
+            return self._sources.read(source)
+        return self._once(("rows", source, version), lambda: self._sources.read(source))
+
+    def _model(self, rows: Rows) -> tuple[CentralityModel, str]:
+        """Return a model fitted on the rows, and in words how it reads them."""
+
+        def fit() -> CentralityModel:
+            return choose_model(rows.table, FUSE(random_state=0)).fit(rows.table)
+
+        version = self._sources.version(rows.name)
+        model = fit() if version is None else self._once(("model", rows.name, version), fit)
+        return model, how_read(model)
+
+    def sources(self) -> str:
+        """List the files and tables that may be read."""
+        names, count = self._sources.names()
+        missing = [f"{count - len(names):,} more sources"] if count > len(names) else []
+        listed = [{"source": name} for name in names]
+        return answer({"sources": count}, listed, read="names only, no rows", left_out=missing, total=len(names))
+
+    def describe(self, source: Source, top: Few = 3) -> str:
+        """Say which columns a source has, of which types, with gaps, ranges or common values, and show its first rows."""
+        rows = self._rows(source)
+        summary = {}
+        for name in rows.table.column_names:
+            column = rows.table[name]
+            gaps = f", {column.null_count:,} gaps" if column.null_count else ""
+            summary[name] = f"{column.type}{gaps}{_range(column)}"
+        first = [cells(row) for row in rows.table.slice(0, top).to_pylist()]
+        return answer({"columns": summary}, first, read=rows.read, left_out=list(rows.notes), total=len(first))
+
+    def check(self, source: Source, label: Column = None, against: Source | None = None, top: Few = 10) -> str:
+        """Say what is wrong in a source, the worst first: faults, odd rows, changes against an earlier source.
+
+        `label` is a column of labels to be doubted.
+        """
+        rows = self._rows(source)
+        earlier = None if against is None else self._rows(against)
+        found = check(rows.table, label=label, against=None if earlier is None else earlier.table)
+        listed = [
+            {"finding": place, "rows": one.count, "severity": float(f"{one.severity:.2g}"),
+             "says": text_of(one.sentence), "because": text_of(one.reason), "advice": one.advice,
+             "examples": list(one.examples)}
+            for place, one in enumerate(found)
+        ]  # fmt: skip
+        read = rows.read if earlier is None else f"{rows.read}; against {earlier.read}"
+        return self._told({"verdict": found.verdict, "findings": len(found)}, "check", listed, top, rows, read)
+
+    def rank(
+        self, source: Source, top: Few = 5, column: Column = None, value: Value = None, t: Dial = None,
+        columns: Columns = None,
+        typical: Annotated[bool, Field(description="list the most typical rows first, not the oddest")] = False,
+    ) -> str:  # fmt: skip
+        """List rows by centrality, the oddest first, with p-values and reasons: all, or those with a `value` in a `column`."""
+        rows = self._rows(source)
+        model, how = self._model(rows)
+        scores = np.asarray(model.centrality(rows.table, t=t), dtype=np.float64)
+        has_it = np.ones(len(scores), dtype=bool) if column is None else _with_value(rows.table, column, value)
+        places = np.flatnonzero(has_it & ~np.isnan(scores))
+        places = places[np.argsort(-scores[places] if typical else scores[places], kind="stable")]
+        return self._ranked({"ranked": len(places), "reads": how}, "rank", rows, model, places, top, t, columns)
+
+    def explain(self, source: Source, rows: Annotated[list[Row], Field(min_length=1, max_length=10)]) -> str:
+        """Say why rows are odd or not: centrality, the columns that lower it, and what would make them typical."""
+        read = self._rows(source)
+        _require_rows(read, rows)
+        model, how = self._model(read)
+        chosen = read.table.take(pa.array(rows))
+        scores, p_values = np.asarray(model.centrality(chosen)), np.asarray(model.p_values(chosen))
+        reasons = model.reasons(chosen).as_plain()
+        t = one_t(model.t)
+        corrections = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
+        listed = [
+            {"row": row, "centrality": cell(float(score)), "p_value": cell(float(p)), "correction": text_of(correction),
+             "reasons": [
+                 {"column": why["feature"], "here": cell(why["value"]), "typical": cell(why["typical"]),
+                  "contribution": cell(why["contribution"])}
+                 for why in of_row
+             ]}
+            for row, score, p, correction, of_row in zip(rows, scores, p_values, corrections, reasons, strict=True)
+        ]  # fmt: skip
+        return self._told({"reads": how}, "explain", listed, len(listed), read)
+
+    def compare(
+        self, source: Source, against: Source | None = None, column: Column = None, value: Value = None
+    ) -> str:  # fmt: skip
+        """Say how rows differ: a source `against` another one, or the rows with a `value` in a `column` and the others."""
+        rows = self._rows(source)
+        if (against is None) == (column is None or value is None):
+            raise InputError("Either `against`, or `column` and `value`, was wanted.")
+        if against is not None:
+            other = self._rows(against)
+            new, old, read = rows.table, other.table, f"{rows.read}; against {other.read}"
+        else:
+            has_it = _with_value(rows.table, str(column), value)
+            rest = rows.table.drop_columns([str(column)])
+            new, old = rest.filter(pa.array(has_it)), rest.filter(pa.array(~has_it))
+            read = f"{rows.read}: {new.num_rows:,} with this value, {old.num_rows:,} others"
+        if min(new.num_rows, old.num_rows) < FEWEST_TO_COMPARE:
+            raise InputError(
+                f"At least {FEWEST_TO_COMPARE} rows on each side were wanted, got {new.num_rows:,} and {old.num_rows:,}."
+            )
+        model = Chain(Table(unreadable=1.0), FUSE(random_state=0)).fit(old)
+        whole = model.drift(new.select(old.column_names) if set(old.column_names) <= set(new.column_names) else new)
+        listed = [{"difference": text_of(change)} for change in whole.changes()]
+        facts = {"differ": whole.detected(), "effect": cell(whole.effect), "p_value": cell(whole.p_value)}
+        return self._told(facts, "compare", listed, PAGE, rows, read)
+
+    def detect(
+        self, source: Source, top: Few = 10, columns: Columns = None,
+        fdr: Annotated[float, Field(description="the share of false alarms among the rows called", gt=0, lt=1)] = 0.05,
+    ) -> str:  # fmt: skip
+        """Name the rows that are outliers at a false discovery rate, the oddest first, with reasons."""
+        rows = self._rows(source)
+        model, how = self._model(rows)
+        scores = np.asarray(model.centrality(rows.table), dtype=np.float64)
+        places = np.flatnonzero(np.asarray(model.detect(rows.table, fdr=fdr)))
+        places = places[np.argsort(scores[places], kind="stable")]
+        facts = {"outliers": len(places), "rows": rows.table.num_rows, "fdr": fdr, "reads": how}
+        return self._ranked(facts, "detect", rows, model, places, top, None, columns)
+
+    def similar(self, source: Source, row: Row, top: Few = 5, columns: Columns = None) -> str:
+        """List the rows most like a row, by all columns together."""
+        rows = self._rows(source)
+        _require_rows(rows, [row])
+        model, how = self._model(rows)
+        adapter = Adapter(model, rows.table.column_names)
+        with adapter.reader.suppress_issues():
+            vectors = np.asarray(dense(adapter.vectors(rows.table)), dtype=np.float64)
+        spread = np.nanstd(vectors, axis=0)
+        differences = (vectors - vectors[row]) / np.where(spread > 0, spread, 1.0)
+        distances = np.sqrt((differences**2).sum(axis=1))
+        distances[row] = np.inf
+        nearest = np.argsort(distances, kind="stable")[:PAGE]
+        nearest = nearest[np.isfinite(distances[nearest])]
+        listed = [
+            {"row": int(place), "distance": cell(float(distances[place])), "cells": cells(of_row, columns)}
+            for place, of_row in zip(nearest, rows.table.take(pa.array(nearest)).to_pylist(), strict=True)
+        ]
+        asked = cells(rows.table.slice(row, 1).to_pylist()[0], columns)
+        return self._told(
+            {"reads": how}, "similar", [{"row": row, "asked": True, "cells": asked}, *listed], top + 1, rows
+        )
+
+    def watch(
+        self, source: Source, against: Source,
+        alpha: Annotated[float, Field(description="the chance of any false alarm", gt=0, lt=1)] = 0.05,
+    ) -> str:  # fmt: skip
+        """Follow the rows of a source in their order, and say when they stop being like those of `against`."""
+        rows, reference = self._rows(source), self._rows(against)
+        model, how = self._model(reference)
+        monitor = model.monitor(alpha=alpha, random_state=0)
+        told = monitor.watch()
+        for part in rows.table.to_batches(max_chunksize=WATCHED_TOGETHER):
+            told = monitor.update(pa.Table.from_batches([part]))
+            if told.alarm:
+                break
+        facts = {"alarm": told.alarm, "rows_followed": told.rows, "evidence": cell(told.evidence), "reads": how}
+        listed = [{"says": text_of(told)}, *({"change": text_of(change)} for change in told.changes)]
+        return self._told(facts, "watch", listed, PAGE, rows, f"{rows.read}; against {reference.read}")
+
+    def more(
+        self, handle: Annotated[str, Field(description="the handle of an earlier answer", max_length=100)],
+        offset: Annotated[int, Field(description="the first row to list", ge=0)] = 0, limit: Few = 10,
+    ) -> str:  # fmt: skip
+        """List more of an earlier result, by its handle."""
+        read, listed, missing = self._results.get(handle)
+        part = listed[offset : offset + limit]
+        if not part:
+            raise InputError(f"{handle} has {len(listed):,} rows, from 0 on: none begins at {offset:,}.")
+        return answer({}, part, read=read, left_out=missing, total=len(listed), handle=handle, offset=offset)
+
+    def _ranked(
+        self, facts: dict[str, Any], kind: str, rows: Rows, model: CentralityModel, places: NDArray[np.intp], top: int,
+        t: float | None, columns: list[str] | None,
+    ) -> str:  # fmt: skip
+        """Return the answer that lists rows in this order, with their scores, reasons and cells."""
+        tables.require(rows.table.column_names, columns or [])
+        chosen = rows.table.take(pa.array(places[:MOST_LISTED]))
+        listed = []
+        if chosen.num_rows:
+            scores, p_values = np.asarray(model.centrality(chosen, t=t)), np.asarray(model.p_values(chosen, t=t))
+            explains = reader_of(model).features() is not None
+            reasons = model.reasons(chosen, t).short() if explains else [""] * chosen.num_rows
+            listed = [
+                {"row": int(row), "centrality": cell(float(score)), "p_value": cell(float(p)), "reasons": text_of(why),
+                 "cells": cells(of_row, columns)}
+                for row, score, p, why, of_row in zip(places, scores, p_values, reasons, chosen.to_pylist(), strict=False)
+            ]  # fmt: skip
+        if len(places) > MOST_LISTED:
+            facts = facts | {"kept": f"the first {MOST_LISTED:,} of them behind the handle"}
+        return self._told(facts, kind, listed, top, rows)
+
+    def _told(
+        self,
+        facts: dict[str, Any],
+        kind: str,
+        listed: list[dict[str, Any]],
+        top: int,
+        rows: Rows,
+        read: str | None = None,
+    ) -> str:
+        """Return the answer with the first of these rows, and keep all of them behind a handle."""
+        read = rows.read if read is None else read
+        handle = self._results.add(kind, listed, read, list(rows.notes))
+        return answer(facts, listed[:top], read=read, left_out=rows.notes, total=len(listed), handle=handle)
+
+
+def _require_rows(rows: Rows, wanted: list[int]) -> None:
+    if max(wanted) >= rows.table.num_rows:
+        raise InputError(f"Rows from 0 to {rows.table.num_rows - 1:,} were wanted, got {max(wanted):,}.")
+
+
+def _with_value(table: pa.Table, column: str, value: str | None) -> NDArray[np.bool_]:
+    """Say which rows hold this value, as it is written, in a column."""
+    tables.require(table.column_names, [column])
+    if value is None:
+        raise InputError(f"A value in column {column!r} was wanted, got none.")
+    has_it = pc.equal(table[column].cast(pa.string()), value)
+    return np.asarray(pc.fill_null(has_it, False).to_numpy(), dtype=bool)  # noqa: FBT003
+
+
+def _range(column: pa.ChunkedArray) -> str:
+    """Return in words what a column holds: from where to where, or its most common values."""
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or column.null_count == len(column):
+        return ""
+    if is_number(column.type) or pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type):
+        ends = pc.min_max(column).as_py()
+        return f", {cell(ends['min'])} to {cell(ends['max'])}"
+    counts = sorted(pc.value_counts(column).to_pylist(), key=lambda one: -one["counts"])
+    common = ", ".join(
+        f"{cell(one['values'])!r} ({one['counts']:,})" for one in counts[:3] if one["values"] is not None
+    )
+    return f", {len(counts):,} different: {common}"

@@ -1,0 +1,129 @@
+"""Read and write files of DuckDB, which gives and takes Arrow batches itself."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from centrality._internal.checks import optional
+from centrality._internal.files import require_place
+from centrality.tables.columns import BATCH
+from centrality.tables.database import Access, DatabaseError, Session, TableName, quoted
+
+AS_TEXT = ("STRUCT", "MAP", "UNION", "JSON", "UUID", "BIT", "TIME WITH TIME ZONE", "TIME_NS")
+AS_NUMBER = ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT")
+MEANWHILE = "centrality_rows_to_write"  # the name of the rows that are being written
+
+
+def connect(name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None) -> "DuckDB":
+    """Connect; the shared sessions of one file are one instance, since a process may open it in one way only."""
+    path = Path(address.removeprefix("duckdb:").removeprefix("//"))
+    if shared is None:
+        return DuckDB(name, path, writes=writes)
+    key = f"duckdb:{path.absolute()}"
+    if key not in shared:
+        shared[key] = DuckDB(name, path, writes=writes)
+    return DuckDB(name, path, writes=writes, shares=shared[key])
+
+
+class DuckDB(Session):
+    """A connection to a file, which only reads unless it is to write."""
+
+    def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
+        duckdb = optional("duckdb", "databases")
+        self._error, self._name, self._path = duckdb.Error, name, path
+        self._is_new = writes and not path.exists()
+        self._owner = shares if isinstance(shares, DuckDB) else self
+        if self._owner is not self:
+            self._connection = self._owner._connection.cursor()
+        else:
+            if not writes and not path.is_file():
+                raise DatabaseError(f"{name}: there is no such file.")
+            require_place(path)
+            with self._in_words():
+                self._connection = duckdb.connect(str(path), read_only=not writes)
+                # What a query names are tables of this file: no other file is read or written.
+                self._connection.execute("SET enable_external_access = false")
+        self.execute("BEGIN TRANSACTION")
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except self._error as error:
+            text = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+            advice = " Somebody else has it open: close it there, or wait." if "lock" in text.lower() else ""
+            raise DatabaseError(f"{self._name}: {text}.{advice}") from None
+
+    def execute(self, sql: str) -> None:
+        with self._in_words():
+            self._connection.execute(sql)
+
+    def values(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._in_words():
+            return list(self._connection.execute(sql).fetchall())
+
+    def tables(self) -> list[str]:
+        return [
+            name if schema == "main" else f"{schema}.{name}"
+            for schema, name in self.values(
+                "SELECT table_schema, table_name FROM information_schema.tables "
+                "WHERE table_schema <> 'information_schema' ORDER BY 1, 2"
+            )
+        ]
+
+    def find_table(self, name: str) -> TableName | None:
+        existing = self.tables()
+        if name not in existing:
+            return None
+        schema, dot, rest = name.partition(".")
+        inside = dot and [schema, rest] in [list(pair) for pair in self._pairs()]
+        return TableName(rest, schema) if inside else TableName(name)
+
+    def _pairs(self) -> list[tuple[Any, ...]]:
+        return self.values("SELECT table_schema, table_name FROM information_schema.tables")
+
+    def columns(self, rows: str) -> tuple[pa.Schema, dict[str, str]]:
+        select = {}
+        for name, kind, *_ in self.values(f"DESCRIBE SELECT * FROM {rows}"):
+            column, kind = quoted(name), str(kind)
+            if kind.startswith(AS_TEXT) and not kind.endswith("]"):
+                select[name] = f"CAST({column} AS VARCHAR)"
+            elif kind in AS_NUMBER:
+                select[name] = f"CAST({column} AS DOUBLE)"
+            elif kind == "INTERVAL":
+                select[name] = f"epoch({column})"
+            else:
+                select[name] = column
+        listed = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in select.items())
+        with self._in_words():
+            return self._connection.sql(f"SELECT {listed} FROM {rows} LIMIT 0").to_arrow_reader(BATCH).schema, select
+
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with self._in_words():
+            for batch in self._connection.sql(sql).to_arrow_reader(BATCH):
+                yield batch.cast(schema) if batch.schema != schema else batch
+
+    def create(self, target: TableName, table: pa.Table) -> None:
+        self._insert(f"CREATE TABLE {target.sql} AS FROM {MEANWHILE}", table)
+
+    def append(self, target: TableName, table: pa.Table) -> None:
+        self._insert(f"INSERT INTO {target.sql} BY NAME FROM {MEANWHILE}", table)
+
+    def _insert(self, sql: str, table: pa.Table) -> None:
+        self._connection.register(MEANWHILE, table)
+        try:
+            self.execute(sql)
+        finally:
+            self._connection.unregister(MEANWHILE)
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+        self._owner._is_new = False
+
+    def close(self) -> None:
+        self._connection.close()
+        if self._owner is self and self._is_new:
+            self._path.unlink(missing_ok=True)

@@ -1,0 +1,177 @@
+"""Read and write SQLite by the module that comes with Python.
+
+A column of SQLite may hold values of several types. Each is read in the one that all of its values fit: so many drivers
+settle on that of the first rows, and fail at a later one.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from centrality._internal.files import require_place
+from centrality.tables.columns import BATCH, TableError, is_number
+from centrality.tables.database import Access, DatabaseError, Session, TableName, quoted
+
+ASKED_TOGETHER = 200  # columns whose types are asked for in one statement
+STATES = {"SQLITE_BUSY": "Somebody else writes to it: try again later", "SQLITE_READONLY": "It may only be read here"}
+
+
+def connect(name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None) -> "SQLite":
+    """Connect; the shared sessions of one file are one connection."""
+    path = Path(address.removeprefix("sqlite:").removeprefix("//"))
+    if shared is None:
+        return SQLite(name, path, writes=writes)
+    key = f"sqlite:{path.absolute()}"
+    if key not in shared:
+        shared[key] = SQLite(name, path, writes=writes)
+    return SQLite(name, path, writes=writes, shares=shared[key])
+
+
+class SQLite(Session):
+    """A connection to a file, which only reads unless it is to write."""
+
+    def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
+        self._name, self._path, self._writes = name, path, writes
+        self._is_new = writes and not path.exists()
+        self._owner = shares if isinstance(shares, SQLite) else self
+        if self._owner is not self:
+            self._connection = self._owner._connection
+        else:
+            if not writes and not path.is_file():
+                raise DatabaseError(f"{name}: there is no such file.")
+            require_place(path)
+            mode = "rwc" if writes else "rw"  # a file that was not closed in order is mended when it is opened
+            with self._in_words():
+                self._connection = sqlite3.connect(
+                    f"file:{quote(str(path))}?mode={mode}",
+                    uri=True,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    timeout=30,
+                )
+        self.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
+        if not self._connection.in_transaction:
+            self.execute("BEGIN")
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            advice = STATES.get(getattr(error, "sqlite_errorname", ""), "")
+            text = f"{self._name}: {str(error).rstrip('.')}."
+            raise DatabaseError(f"{text} {advice}." if advice else text) from None
+
+    def execute(self, sql: str) -> None:
+        with self._in_words():
+            self._connection.execute(sql)
+
+    def values(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._in_words():
+            return self._connection.execute(sql).fetchall()
+
+    def tables(self) -> list[str]:
+        listed = (
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
+        return [name for (name,) in self.values(f"{listed} ORDER BY name")]
+
+    def find_table(self, name: str) -> TableName | None:
+        return next((TableName(one) for one in self.tables() if one.lower() == name.lower()), None)
+
+    def columns(self, rows: str) -> tuple[pa.Schema, dict[str, str]]:
+        with self._in_words():
+            described = self._connection.execute(f"SELECT * FROM {rows} LIMIT 0").description
+        names = [column[0] for column in described or ()]
+        schema, select = [], {}
+        for start in range(0, len(names), ASKED_TOGETHER):
+            asked = names[start : start + ASKED_TOGETHER]
+            listed = ", ".join(
+                f"max(typeof({quoted(name)}) = '{kind}')"
+                for name in asked
+                for kind in ("integer", "real", "text", "blob")
+            )
+            held = self.values(f"SELECT {listed} FROM {rows}")[0]
+            for place, name in enumerate(asked):
+                kind, sql = _type_of(*held[4 * place : 4 * place + 4])
+                schema.append((name, kind))
+                select[name] = sql.format(quoted(name))
+        return pa.schema(schema), select
+
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with self._in_words():
+            cursor = self._connection.execute(sql)
+            while rows := cursor.fetchmany(BATCH):
+                columns = zip(*rows, strict=True)
+                arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def create(self, target: TableName, table: pa.Table) -> None:
+        columns = ", ".join(f"{quoted(field.name)} {_affinity(field.type)}" for field in table.schema)
+        self.execute(f"CREATE TABLE {target.sql} ({columns})")
+        self.append(target, table)
+
+    def append(self, target: TableName, table: pa.Table) -> None:
+        names = ", ".join(map(quoted, table.column_names))
+        marks = ", ".join("?" * table.num_columns)
+        columns = [_as_stored(column) for column in table.itercolumns()]
+        with self._in_words():
+            self._connection.executemany(
+                f"INSERT INTO {target.sql} ({names}) VALUES ({marks})", zip(*columns, strict=True)
+            )
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+        self._writes = self._owner._is_new = False
+        self._is_new = False
+
+    def close(self) -> None:
+        if self._owner is not self:
+            if self._writes and self._connection.in_transaction:
+                self._connection.rollback()
+            return
+        self._connection.close()
+        if self._is_new and self._path.is_file() and self._path.stat().st_size == 0:
+            self._path.unlink()
+
+
+def _type_of(integer: int | None, real: int | None, text: int | None, blob: int | None) -> tuple[pa.DataType, str]:
+    """Return the type that all values of a column fit, and how it is selected."""
+    if blob:
+        return (pa.binary(), "{}") if not (integer or real or text) else (pa.string(), "hex({})")
+    if text:
+        return pa.string(), "CAST({} AS TEXT)"
+    if real:
+        return pa.float64(), "CAST({} AS REAL)"
+    return (pa.int64(), "{}") if integer else (pa.null(), "{}")
+
+
+def _affinity(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return "INTEGER"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "BLOB"
+    return "REAL" if is_number(kind) or pa.types.is_decimal(kind) else "TEXT"
+
+
+def _as_stored(column: pa.ChunkedArray) -> Sequence[Any]:
+    """Return a column's values as SQLite keeps them: what is no number, text or bytes as a text."""
+    kind = column.type
+    if kind == pa.uint64() and (pc.max(column).as_py() or 0) >= 1 << 63:
+        raise TableError(
+            "Whole numbers below 2**63 were wanted, as SQLite keeps them: leave the column out with --only."
+        )
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64()).to_pylist()
+    if pa.types.is_nested(kind):
+        return [None if value is None else json.dumps(value, default=str) for value in column.to_pylist()]
+    if pa.types.is_temporal(kind):
+        return [None if value is None else str(value) for value in column.to_pylist()]
+    return column.to_pylist()
