@@ -21,7 +21,7 @@ from centrality.model.display import FittedAttributes
 from centrality.model.fitted import map_valid_rows
 from centrality.model.reader import RowReader
 from centrality.model.refits import refit_on_parts
-from centrality.model.reservoir import MOST_KNOWN
+from centrality.model.reservoir import MOST_OVERLAP
 from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
 
@@ -169,7 +169,7 @@ class Certainty(FittedAttributes, ABC):
         calibrated_on_training_rows = self.fitted_.calibration_rows().rows is not None
         if calibrated_on_training_rows and (
             self.fitted_.held_out_units(units) is not units
-            or self.fitted_.remembered.estimated_overlap(vectors) > MOST_KNOWN
+            or self.fitted_.remembered.estimated_overlap(vectors) > MOST_OVERLAP
         ):
             return OddShare(len(units), None, None, confidence)
         return odd_share(self._ranks(units, t), m, confidence)
