@@ -209,7 +209,7 @@ def test_the_report_says_which_kinds_are_measured_by_their_own_rows(many_kinds):
     model, _ = many_kinds
     counts = model.report().kinds
     assert sum(counts.values()) == 12
-    assert counts["own"] == sum(int((own >= 0.5).sum()) for own in model.fitted_.kinds.own)
+    assert counts["own"] == sum(int((own >= 0.5).sum()) for own in model.fitted_.context_calibration.own_weights)
     assert f"{counts['own']} of 12 levels of the context" in str(model.report())
 
 
