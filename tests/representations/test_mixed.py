@@ -244,3 +244,8 @@ def test_without_blocks_texts_are_words_and_lists_are_numbers(products):
     assert table.describe()["text"].startswith("text of")
     assert table.describe()["embedding"] == "vector of 12 numbers, scaled together"
     assert table.severities(products) == {}
+
+
+def test_vectors_and_texts_without_any_other_column_count_number_by_number(products):
+    assert Table().fit(products[["embedding"]]).describe()["embedding"] == "vector of 12 numbers, scaled together"
+    assert Table().fit(products[["text"]]).describe()["text"].startswith("text of")

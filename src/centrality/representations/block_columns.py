@@ -101,6 +101,10 @@ class BlockEncoder(ColumnEncoder):
         code = WEIGHT * (FARTHEST / 2 - USUAL)
         return np.array([code, -self.missing] if self.missing else [code])
 
+    def place(self, components: Matrix) -> Matrix:  # (n, k)
+        """Return where cells lie, by components of a variance of one in total: like cells are near each other."""
+        return np.asarray(components * (self.main.spreads / np.linalg.norm(self.main.spreads)))
+
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]
 
@@ -274,21 +278,17 @@ class Pictures(BlockEncoder):
         contents = encoder.contents(name, values)
         with_content = contents.vectors[contents.there]
         if not len(with_content):
-            return LeftOut(
-                f"none of its pictures could be read, {'such as' if is_text(values.type) else ''} "
-                f"{encoder.first_unread(values)}"
-            )
+            return LeftOut(f"none of its pictures could be read{encoder._such_as(values)}")
         if (with_content == with_content[:1]).all():
             return LeftOut("every picture is the same")
         encoder.learn(contents)
         return encoder
 
-    def first_unread(self, values: pa.ChunkedArray) -> str:
-        """Name the first file, where it is looked for."""
+    def _such_as(self, values: pa.ChunkedArray) -> str:
+        """Name the first file, and where it is looked for."""
         if not is_text(values.type):
-            return "though there are bytes"
-        name = values.drop_null()[0].as_py()
-        return f"{name!r}: paths are taken from {self._folder or Path.cwd()}"
+            return ""
+        return f", such as {values.drop_null()[0].as_py()!r}: paths are taken from {self._folder or Path.cwd()}"
 
     def use(self, images: Images, folder: str | None) -> None:
         """Read pictures from this folder, by the settings of this machine."""

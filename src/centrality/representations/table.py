@@ -180,6 +180,7 @@ class Table(Representation):
             mark = usual_decimal_mark(texts)
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
             self._leave_out_identifiers(table)
+            self._read_lone_block_in_full(table)
             scale_together([encoder for encoder in self._encoders.values() if isinstance(encoder, Numbers)])
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
@@ -281,8 +282,7 @@ class Table(Representation):
         encoder = self._encoders[name]
         if not (isinstance(encoder, BlockEncoder) and isinstance(cells, BlockCells)):
             return cells.block
-        spreads = encoder.main.spreads
-        return np.asarray(cells.components * (spreads / np.linalg.norm(spreads)))
+        return encoder.place(cells.components)
 
     def _joined(
         self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]
@@ -402,7 +402,10 @@ class Table(Representation):
     def restore(self, state: State, arrays: Arrays) -> Self:
         self._encoders = {}
         for number, (name, plain) in enumerate(state["columns"].items()):
-            self._encoders[name] = _from_state(plain, part_of(arrays, f"{number}."))
+            encoder = _from_state(plain, part_of(arrays, f"{number}."))
+            if isinstance(encoder, Pictures):
+                encoder.use(self._images(), self.folder)
+            self._encoders[name] = encoder
         self.columns_ = self._columns_read()
         self.n_features_in_ = len(self._encoders)
         self._most_gaps = int(state["most_gaps"])
@@ -413,6 +416,17 @@ class Table(Representation):
     def _columns_read(self) -> list[str]:
         """Return the names of the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
+
+    def _read_lone_block_in_full(self, table: pa.Table) -> None:
+        """Let all numbers of vectors or texts count where there is no other column that they could drown."""
+        read = self._columns_read()
+        if len(read) != 1:
+            return
+        encoder, values = self._encoders[read[0]], table[read[0]]
+        if isinstance(encoder, VectorBlock) and is_list(values.type):
+            self._encoders[read[0]] = Vectors.fit(read[0], values)
+        elif isinstance(encoder, LongTexts):
+            self._encoders[read[0]] = Words.fit(read[0], values.cast(pa.string()))
 
     def _leave_out_identifiers(self, table: pa.Table) -> None:
         """Leave out whole numbers that surely name the rows, if anything else is left; doubt those that may."""

@@ -21,6 +21,7 @@ from centrality.model.reader import reader_of
 from centrality.network.calibration import one_t
 from centrality.representations import Table, Text
 from centrality.representations.base import as_arrow, is_frame
+from centrality.representations.identifiers import LOOKED_AT, NEARLY_ALL, is_unique_by_design
 from centrality.selection.pick import codes_of
 from centrality.tables.columns import is_number, is_text, numbers
 
@@ -49,7 +50,7 @@ def choose_model(X: ModelRows, fuse: FUSE | None = None, folder: str | None = No
     'Chain'
     """
     fuse = FUSE() if fuse is None else fuse
-    if are_finite_numbers(X):
+    if are_finite_numbers(X) and not has_running_number(X):
         return fuse
     return Chain(Text() if are_texts(X) else Table(folder=folder), fuse)
 
@@ -64,6 +65,27 @@ def are_finite_numbers(X: ModelRows) -> bool:
         return array.dtype.kind in "biuf" and bool(np.isfinite(array).all())
     table = as_arrow(X)
     return all(is_number(field.type) for field in table.schema) and bool(np.isfinite(numbers(table)).all())
+
+
+def has_running_number(X: ModelRows) -> bool:
+    """Say whether a frame has a column of whole numbers that surely names its rows, as a `Table` would leave it out.
+
+    >>> has_running_number(pa.table({"order": range(100001, 100101), "price": [1.5, 2.0] * 50}))
+    True
+    """
+    X = in_memory(X)
+    if not is_frame(X):
+        return False
+    table = as_arrow(X)
+    whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if table.num_columns == 1:
+        return False
+    for name in whole:
+        x = numbers(table.select([name]))[:, 0]
+        first = x[:LOOKED_AT]
+        if len(np.unique(first)) >= NEARLY_ALL * len(first) and is_unique_by_design(x):
+            return True
+    return False
 
 
 def are_texts(X: ModelRows) -> bool:
