@@ -22,7 +22,7 @@ WITH_TABLES = (
     "explorer",
     "explanations",
 )
-GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks", "databases")
+GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks", "databases", "mixed_rows")
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",

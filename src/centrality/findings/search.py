@@ -23,10 +23,12 @@ from centrality.findings.sheet import Sheet
 from centrality.findings.verdict import verdict_of
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
 from centrality.representations import Images
 from centrality.representations.base import as_arrow, is_frame
 from centrality.selection.rank import as_frame, fit_default_model
 from centrality.tables.binary import IMAGE_SUFFIXES
+from centrality.tables.files import folder_of
 
 COVERED = 0.8  # the share of a finding's rows in others, of the same columns, from which on it follows from them
 DOUBTFUL = 2.0  # what every other cell has is no doubt
@@ -83,8 +85,10 @@ def check(
         if against is not None:
             old, changes, odd_share = _changes(against, learned, model, random_state)
         is_own = model is None
-        if model is None:
-            model = _fit(learned, given, random_state)
+        if model is not None:
+            reader_of(model).configure(folder=folder_of(rows))
+        else:
+            model = _fit(learned, given, random_state, folder_of(rows))
         sheet = Sheet(
             data,
             learned,
@@ -154,11 +158,13 @@ def _is_numbered(names: Sequence[str]) -> bool:
     return list(names) == [f"x{j}" for j in range(len(names))]
 
 
-def _fit(items: Any, given: Sequence[str] | str | None, random_state: int | None) -> CentralityModel:
+def _fit(
+    items: Any, given: Sequence[str] | str | None, random_state: int | None, folder: str | None
+) -> CentralityModel:
     """Return a model fitted on the rows; images are compared by their edges and colours, which needs no download."""
     if isinstance(items, list):
         return Chain(Images(), FUSE(random_state=random_state)).fit(items)
-    return fit_default_model(items, random_state, given=_names(given) or None)
+    return fit_default_model(items, random_state, folder=folder, given=_names(given) or None)
 
 
 def _changes(
@@ -172,7 +178,7 @@ def _changes(
         if not shared:
             raise InputError(f"The two files have no column in common: {', '.join(items.column_names[:5])}.")
         items, new = items.select(shared), new.select(shared)
-    earlier = _fit(items, None, random_state) if model is None else model
+    earlier = _fit(items, None, random_state, folder_of(against)) if model is None else model
     if hasattr(earlier, "representation_") and hasattr(earlier.representation_, "unreadable"):
         earlier.representation_.unreadable = 1.0
     return old, earlier.drift(new).changes(), _odd_share(earlier, new)

@@ -21,8 +21,8 @@ from centrality.representations import Table
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import as_arrow, is_frame
 from centrality.representations.dates import read_dates, zone_of
+from centrality.representations.identifiers import BEYOND_DOUBLES, names_rows
 from centrality.representations.images import CORRUPT, SkippedImages, content_of, decode
-from centrality.representations.table import BEYOND_DOUBLES, names_rows
 from centrality.selection.coincidence import expected_by_chance
 from centrality.selection.duplicates import FAR_BELOW, FEWEST, CellHashes, groups_alike, near_copies
 from centrality.selection.rank import are_finite_numbers
@@ -50,7 +50,7 @@ def vectors_of_table(table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
     for place, name in enumerate(table.column_names):
         table = table.set_column(place, name, _dates_as_numbers(table[name]))
     if not are_finite_numbers(table):
-        reader = Table(unreadable=1.0)
+        reader = Table(unreadable=1.0, blocks=False)
         try:
             vectors = np.asarray(reader.fit_transform(table), dtype=np.float32)
         except TableError:  # all columns are identifiers, and no two rows are near in those
