@@ -123,7 +123,7 @@ class Context(FrozenArrays):
         x = np.delete(z, given, axis=1)
         features = [np.flatnonzero(feature_of_column == feature) for feature in np.unique(feature_of_column)]
 
-        # The middle. `rest` is what is left of each behaviour, in the end relative to all of it.
+        # The middle: a line, effects and a forest, each fitted to the `rest` that those before it leave of a behaviour.
         behaviour_range = np.stack([x.min(0), x.max(0)])
         line, rest = _line(c, x)
         center_effects = []
@@ -135,9 +135,10 @@ class Context(FrozenArrays):
         center_forest, predictions = Forest.fit(c, rest, trees=TREES_OF_CENTER, leaf=LEAF_OF_CENTER, seed=seed)
         share = share_explained(rest, predictions)
         center_forest = center_forest.times(share)
+        # Within the range of the behaviour, the middle without the row itself is x - rest + share * predictions.
         rest = x - np.clip(x - rest + share * predictions, behaviour_range[0], behaviour_range[1])
 
-        # The sizes of the deviations from it, of which the spread is a mean.
+        # The sizes of the deviations from the middle. The spread is their mean, given the context.
         size = _cut_outliers(c, np.abs(rest), features, seed + 2)
         size = pool_degenerate_columns(size, rest)
         if weighed:
