@@ -66,10 +66,39 @@ def copies_neighbours() -> str:
     return markdown(["100,000 rows × 64, 15 neighbours of each", "CPU seconds", "copies found", "nearest found"], body)
 
 
+def mixed_rows() -> str:
+    ways = ("whole", "its block", "kNN of its part", "sum of z-scores", "kNN on all", "IForest on all")
+    body = [[r["set"], r["fault"], *(short(r[f"{way} AUC"]) for way in ways)] for r in rows("mixed_rows")]
+    return markdown(["set", "fault", *ways], body)
+
+
+def mixed_rows_reasons() -> str:
+    body = [
+        [r["set"], r["fault"], short(r["noticed"]), short(r["part named first"])] for r in rows("mixed_rows_reasons")
+    ]
+    return markdown(["set", "fault", "became odd", "of these, the first reason names the part"], body)
+
+
+def mixed_rows_time() -> str:
+    body = [[f"{int(r['rows']):,}", people(r["fit"]), people(r["scores"])] for r in rows("mixed_rows_time")]
+    return markdown(["rows of a vector of 384, a text and ten numbers", "CPU seconds of a fit", "of all scores"], body)
+
+
 def findings_cells() -> str:
     found = [r for r in rows("findings_cells") if r["table"] == "hospital"]
     body = [[r["way"], short(r["average_precision"]), short(r["precision_at_wrong"])] for r in found]
     return markdown(["way", "average precision", "wrong among as many first"], body)
+
+
+def findings_peers() -> str:
+    ours, others = rows("findings_planted"), rows("findings_peers")
+    faults = list(dict.fromkeys(r["fault"] for r in ours))
+    body = []
+    for fault in faults:
+        counts = [sum(int(r["found"]) for r in ours if r["fault"] == fault)]
+        counts += [sum(int(r[peer]) for r in others if r["fault"] == fault) for peer in ("datalab", "ydata_profiling")]
+        body.append([fault, *(f"{count} of 3" for count in counts)])
+    return markdown(["fault", "centrality check", "Datalab", "ydata-profiling"], body)
 
 
 def findings_planted() -> str:
@@ -132,6 +161,10 @@ MADE = (
     copies_neighbours,
     labels,
     marks,
+    mixed_rows,
+    mixed_rows_reasons,
+    mixed_rows_time,
     findings_cells,
     findings_planted,
+    findings_peers,
 )

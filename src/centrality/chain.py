@@ -5,13 +5,16 @@ from collections.abc import Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__
 from centrality._internal import model_file
-from centrality._internal.checks import InputError, InputTypeError, warn_caller
+from centrality._internal.checks import InputError, InputTypeError, warn_caller, whole_number
 from centrality._internal.devices import find_device
 from centrality._internal.input import Dissimilarity, ModelRows, read_once, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
@@ -21,14 +24,24 @@ from centrality.model.interface import CentralityModel, with_fitted
 from centrality.model.reader import RepresentationReader
 from centrality.network.folds import restrict_dissimilarity
 from centrality.representations import representation_named
-from centrality.representations.base import Representation
+from centrality.representations.base import Representation, as_arrow, is_frame
+from centrality.representations.blocks import nearest_rows
 from centrality.series import Timeline
+from centrality.tables import with_columns
 from centrality.tables.columns import first_few
 
 if TYPE_CHECKING:
     from torch import nn
 
-NOT_SAVED = ("cache", "device", "download", "progress", "unreadable")  # settings that mean nothing on another machine
+NOT_SAVED = (
+    "cache",
+    "device",
+    "download",
+    "folder",
+    "progress",
+    "unreadable",
+)  # settings that mean nothing on another machine
+TIMES_BEYOND = 10  # the largest severity that is told, against the number of training rows, as in `severity`
 LEARNED = "representation."  # how the names of a representation's arrays begin
 
 
@@ -93,7 +106,7 @@ class Chain(CentralityModel):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
-            self._leave_constants_out_of_given(model)
+            self._ignore_constant_context(model)
             model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
@@ -105,14 +118,70 @@ class Chain(CentralityModel):
             )
         return self
 
-    def _leave_constants_out_of_given(self, model: FUSE) -> None:
-        """Ignore columns of the context that are the same in every row, as they judge no row otherwise; say so."""
-        given = model.given
-        names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    def blocks(self, X: ModelRows) -> Any:
+        """Say of each part of a row one in how many rows is as odd: a frame of the kind that came in.
+
+        A part is a picture, a long text or a vector; all other columns are one together. Of two parts that say
+        something of each other, a column tells in how many rows they go together as badly. `whole` is `severity`.
+        Numbers above the number of training rows are extrapolated. A part that is missing has NaN.
+
+        >>> import numpy as np
+        >>> import pyarrow as pa
+        >>> from centrality import FUSE, Chain
+        >>> from centrality.representations import Table
+        >>> rng = np.random.default_rng(0)
+        >>> kinds = rng.integers(2, size=400)
+        >>> vectors = rng.normal(size=(400, 8)) + 4 * kinds[:, None]
+        >>> rows = pa.table({"embedding": list(vectors), "kind": np.where(kinds, "lamp", "toaster")})
+        >>> model = Chain(Table(), FUSE(random_state=0, max_steps=100)).fit(rows)
+        >>> swapped = rows.slice(0, 1).set_column(1, "kind", [["lamp" if kinds[0] == 0 else "toaster"]])
+        >>> odd = model.blocks(swapped)
+        >>> odd.column_names
+        ['whole', 'embedding', 'the other columns', 'embedding and the other columns']
+        >>> odd["embedding"][0].as_py() < 50 < odd["embedding and the other columns"][0].as_py()
+        True
+        """
+        check_is_fitted(self)
+        severities = self.representation_.severities(X)
+        if not severities:
+            raise InputError(
+                "This model reads no pictures, long texts or vectors beside other columns, so that its rows are one "
+                "part each: severity(rows) says how odd they are."
+            )
+        most = TIMES_BEYOND * (self.fitted_.remembered.seen + 1)
+        found = {"whole": self.severity(X)} | {name: np.minimum(odd, most) for name, odd in severities.items()}
+        frame = nw.from_native(X if is_frame(X) and not isinstance(X, pa.RecordBatch) else as_arrow(X), eager_only=True)
+        names = {name: f"{name} " for name in frame.columns if name in found}  # so that none is replaced
+        return nw.from_native(with_columns(frame.rename(names).to_native(), found)).select(*found).to_native()
+
+    def like(self, X: ModelRows, among: ModelRows, *, top: int = 10, block: str | None = None) -> NDArray[np.intp]:
+        """Return the positions of the `top` rows of `among` that are most like each row of X, the nearest first.
+
+        Every part of a row counts alike, or only this `block`: the column of a picture, a long text or a vector. Rows
+        equal to that of X are left out, so that it may be among them. The result is (n, top).
+
+        >>> import numpy as np
+        >>> import pyarrow as pa
+        >>> from centrality import FUSE, Chain
+        >>> from centrality.representations import Table
+        >>> rows = pa.table({"x": np.arange(100.0), "kind": ["a", "b"] * 50})
+        >>> model = Chain(Table(), FUSE(random_state=0, max_steps=50)).fit(rows)
+        >>> sorted(model.like(rows.slice(50, 1), rows, top=2)[0].tolist())
+        [48, 52]
+        """
+        check_is_fitted(self)
+        top = whole_number("top", top)
+        places, of_all = (self.representation_.places(rows, block) for rows in (X, among))
+        return nearest_rows(places, of_all, top)
+
+    def _ignore_constant_context(self, model: FUSE) -> None:
+        """Leave columns out of the context that are the same in every row, and warn: they distinguish no rows."""
+        context = model.given
+        names = [context] if isinstance(context, str) else list(context) if isinstance(context, Iterable) else []
         constant = [name for name in names if name in self.representation_.watched()]
         if constant:
-            said = f"{first_few(constant)} {'is' if len(constant) == 1 else 'are'} the same in every row"
-            warn_caller(f"given: {said}, and ignored.")
+            verb = "is" if len(constant) == 1 else "are"
+            warn_caller(f"given: {first_few(constant)} {verb} the same in every row, and ignored.")
             model.set_params(given=[name for name in names if name not in constant] or None)
 
     def set_params(self, **params: Any) -> Self:
@@ -222,7 +291,9 @@ def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FU
     """Return the model of rows in this file; raise if it is one of a series."""
     model: FUSE | Chain | Timeline = load(path, device=device)
     if isinstance(model, Timeline):
-        raise InputError(f"{path} is a model of series, and judges moments: rank, detect, score and drift take it.")
+        raise InputError(
+            f"{path} is a model of series, and judges moments: rank, detect, score, drift and serve take it."
+        )
     return model
 
 

@@ -1,12 +1,15 @@
 """centrality score: columns of scores beside those of the input."""
 
+import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from centrality import load, tables
 from centrality.apps.cli import main
+from tests.commands.said import said
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 

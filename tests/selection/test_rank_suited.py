@@ -16,6 +16,7 @@ from centrality.selection.rank import (
     fit_default_model,
     how_read,
 )
+from tests.conftest import quick
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,18 @@ def test_one_column_of_texts_is_read_as_text_and_a_text_like_no_other_is_odd():
 )
 def test_other_columns_are_no_texts(frame):
     assert not are_texts(frame)
+
+
+def test_a_running_number_among_numbers_is_left_out_as_in_any_table():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"order": np.arange(100_001, 100_401), "price": rng.normal(size=400)})
+    model = choose_model(rows, quick()).fit(rows)
+    assert isinstance(model, Chain)
+    assert how_read(model) == "as a table: 1 number; left out: order"
+    later = rows.assign(order=rows["order"] + 1000)
+    np.testing.assert_array_equal(model.centrality(later), model.centrality(rows))
+
+
+@pytest.mark.parametrize("numbers", [np.arange(400) % 300, np.arange(400) / 2, np.arange(1800, 2200)])
+def test_counts_fractions_and_years_are_no_running_numbers(numbers):
+    assert isinstance(choose_model(pd.DataFrame({"n": numbers, "x": np.arange(400) % 7})), FUSE)

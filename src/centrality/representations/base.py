@@ -1,5 +1,6 @@
 """Define what every representation has: the columns it reads, how it describes them, and how it is saved."""
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias, TypeGuard, cast
 
@@ -10,7 +11,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from centrality._internal.checks import InputTypeError
+from centrality._internal.checks import InputError, InputTypeError, optional
 from centrality._internal.input import RowsLike, in_memory
 from centrality._internal.model_file import Arrays
 from centrality.tables.columns import CellIssues, TableError, first_few, repeated, require, require_distinct
@@ -79,6 +80,16 @@ class Representation(TransformerMixin, BaseEstimator):
     def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
         """Return the names of a vector's features, and the feature of each number; None if they have no names."""
         return None
+
+    def severities(self, X: ItemsLike) -> dict[str, NDArray[np.float64]]:
+        """Return one in how many rows is as odd, for each part of a row; empty where rows are not made of parts."""
+        return {}
+
+    def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:  # (n, d)
+        """Return where rows lie, so that like ones are near each other; only by this block, if one is named."""
+        if block is not None:
+            raise InputError(f"block={block!r}: this model reads rows as one part each. Leave it out.")
+        return np.nan_to_num(np.asarray(self.transform(X), dtype=np.float64))
 
     def measurements(self) -> NDArray[np.bool_] | None:
         """Say which numbers of a vector measure something, all being scaled already; None: they are yet to be scaled.
@@ -164,6 +175,8 @@ def _column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
         values = values.dt.to_timestamp()
     elif "interval" in (kind if kind != "category" else str(values.cat.categories.dtype)):
         values = values.astype(str).where(values.notna(), None)
+    elif kind == "object" and _are_pictures(values):
+        return pa.array([_as_png(picture) for picture in values], pa.binary())
     elif kind.startswith((">", "float128", "longdouble")):
         values = np.asarray(values).astype(np.float64 if np.asarray(values).dtype.kind == "f" else np.int64)
     try:
@@ -176,6 +189,25 @@ def _column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
         raise TableError(
             f"Column {name!r} holds values of several kinds, or of one that is none of numbers, text or dates: {error}"
         ) from None
+
+
+def _are_pictures(values: Any) -> bool:
+    """Say whether the first cell that is not missing is a picture of PIL, or the pixels of one."""
+    first = next((value for value in values if value is not None and value is not np.nan), None)
+    if isinstance(first, np.ndarray):
+        return first.dtype == np.uint8 and first.ndim in (2, 3)
+    return type(first).__module__.startswith("PIL.")
+
+
+def _as_png(picture: Any) -> bytes | None:
+    """Return the bytes of a picture as a file that loses nothing; None for what is none."""
+    if isinstance(picture, np.ndarray):
+        picture = optional("PIL.Image", "images").fromarray(picture)
+    if not hasattr(picture, "save"):
+        return None
+    file = io.BytesIO()
+    picture.save(file, format="PNG", compress_level=1)
+    return file.getvalue()
 
 
 def chosen_column(X: ItemsLike, column: str | None) -> tuple[str | None, Sequence[object]]:

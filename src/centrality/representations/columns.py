@@ -87,6 +87,10 @@ class ColumnEncoder:
         """Return the value that these numbers encode; None where it cannot be decoded."""
         return None
 
+    def to_show(self, values: pa.ChunkedArray) -> list[object]:
+        """Return the values as people see them."""
+        return list(values.to_pylist())
+
     def gap_share(self) -> float:
         """Return the share of the rows of fitting that had no value."""
         return float(getattr(self, "missing", 0.0))

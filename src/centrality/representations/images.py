@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,16 @@ class SkippedImages:
         if self.names:
             unread = f"({len(self.names):,}): {first_few(self.names)}"
             warnings.warn(f"Images that could not be read have no score {unread}.", DataNote, stacklevel=5)
+
+
+class VectorStore(Protocol):
+    """Keeps vectors of images, by what these show."""
+
+    def get(self, key: str) -> NDArray[np.float32] | None:
+        """Return the vector that was kept under this key, or None."""
+
+    def put(self, key: str, vector: NDArray[np.float32]) -> None:
+        """Keep the vector under this key."""
 
 
 class Cache:
@@ -279,15 +289,10 @@ class Images(Embedding):
         self.progress = progress
 
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:
-        from tqdm import tqdm
-
         if self.corrupt not in CORRUPT:
             raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
-        size, skipped = whole_number("batch_size", self.batch_size), SkippedImages(self.corrupt)
-        cache = Cache(self.cache, self.fingerprint_)
-        vectors: list[NDArray[np.float32] | None] = []
-        for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
-            vectors.extend(self._batch(items[start : start + size], start, cache, skipped))
+        skipped = SkippedImages(self.corrupt)
+        vectors = self._in_batches(items, Cache(self.cache, self.fingerprint_), skipped)
         self.skipped_ = skipped.names
         skipped.report()
         readable = [vector for vector in vectors if vector is not None]
@@ -296,8 +301,35 @@ class Images(Embedding):
         no_vector = np.full_like(readable[0], np.nan)
         return np.stack([no_vector if vector is None else vector for vector in vectors])
 
+    def vectors_or_none(
+        self, items: Sequence[object], memory: "VectorStore | None" = None
+    ) -> tuple[list[NDArray[np.float32] | None], str]:
+        """Return the encoder's vector of each image, and the encoder's fingerprint.
+
+        An image that cannot be read has None, one that shows nothing has zeros. Vectors are looked for in `memory`, or
+        in the folder `cache`.
+        """
+        if not hasattr(self, "_encoder"):
+            self._encoder = self._load_encoder()
+        mark = self._encoder.fingerprint
+        store = Cache(self.cache, mark) if memory is None else memory
+        vectors = self._in_batches(items, store, SkippedImages("skip"))
+        of_unit_length = [None if vector is None else self._with_unit_length(vector[None])[0] for vector in vectors]
+        return of_unit_length, mark
+
+    def _in_batches(
+        self, items: Sequence[object], store: "VectorStore", skipped: SkippedImages
+    ) -> list[NDArray[np.float32] | None]:
+        from tqdm import tqdm
+
+        size = whole_number("batch_size", self.batch_size)
+        vectors: list[NDArray[np.float32] | None] = []
+        for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
+            vectors.extend(self._batch(items[start : start + size], start, store, skipped))
+        return vectors
+
     def _batch(
-        self, items: Sequence[object], start: int, cache: Cache, skipped: SkippedImages
+        self, items: Sequence[object], start: int, cache: "VectorStore", skipped: SkippedImages
     ) -> list[NDArray[np.float32] | None]:
         """Return the vectors of a few images, from the cache or encoded together; None for one that cannot be read."""
         vectors: list[NDArray[np.float32] | None] = [None] * len(items)

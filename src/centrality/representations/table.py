@@ -2,9 +2,8 @@
 
 import unicodedata
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,20 @@ from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, Representation, State, as_arrow
+from centrality.representations.block_columns import (
+    BLOCKS,
+    BlockCells,
+    BlockEncoder,
+    LongTexts,
+    Pictures,
+    VectorBlock,
+    are_long_texts,
+    are_short,
+    are_vectors,
+    may_be_pictures,
+    part_of,
+)
+from centrality.representations.blocks import severity_of
 from centrality.representations.columns import (
     Categories,
     Cells,
@@ -28,6 +41,9 @@ from centrality.representations.columns import (
     scale_together,
 )
 from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
+from centrality.representations.identifiers import FEW_ROWS, NEARLY_ALL, identifiers, too_long_to_measure
+from centrality.representations.images import GRADIENTS, Images
+from centrality.representations.mixed import MixedRows
 from centrality.tables.columns import (
     MORE_GAPS,
     MOST,
@@ -37,6 +53,7 @@ from centrality.tables.columns import (
     DataNote,
     TableError,
     checked_share,
+    first_few,
     is_list,
     is_number,
     is_text,
@@ -44,102 +61,13 @@ from centrality.tables.columns import (
 )
 from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writing, ordered_levels, usual_decimal_mark
 
-FEW_ROWS = 20  # with fewer, no column is called an identifier
-CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
+if TYPE_CHECKING:
+    import torch
+
+MOST_SAID = 1_000_000
+LEAST_SAID = 5.0  # one in so many rows has blocks that go together as badly
 MOST_GAPS, TIMES_MORE = 0.5, 3.0  # a share of gaps above this, and so many times that of fitting, is said
-CHANCE = 3.0  # deviations by which fewer numbers than expected come again, in an identifier
-YEARS = 1700, 2200
 LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
-ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
-HARDLY_REPEATED = 0.9  # the share of an identifier's cells that differ from all others
-LOOKED_AT = 10_000  # rows whose order is compared
-BEYOND_DOUBLES = 2**53  # whole numbers from here on are rounded when they are computed with
-NANOSECONDS = 10**18, 22 * 10**17  # since 1970: moments from 2001 to 2039
-
-
-def names_rows(column: pa.ChunkedArray) -> bool:
-    """Say whether a column looks like an identifier of the rows, even if a few rows occur twice.
-
-    >>> names_rows(pa.chunked_array([[f"H{number}" for number in range(100)] + ["H7"]]))
-    True
-    """
-    kind = column.type
-    if len(column) < FEW_ROWS or not (pa.types.is_integer(kind) or is_text(kind)):
-        return False
-    different = pa.chunked_array([column.drop_null().unique()])
-    if len(different) < HARDLY_REPEATED * len(column):
-        return False
-    if not is_text(kind):
-        numbers = different.to_numpy().astype(np.float64)
-        return is_unique_by_design(numbers) or _may_identify(numbers)
-    texts = different.cast(pa.string())
-    says_more = learn_format(texts)[0] is not None or learn_writing(texts)[0] is not None  # they are dates or amounts
-    return not (says_more or pc.any(pc.match_substring(texts, " ")).as_py())
-
-
-def too_long_to_measure(values: pa.ChunkedArray) -> bool:
-    """Say whether whole numbers can only be codes: arithmetic would round them, and they are no moments."""
-    ends = pc.min_max(values)
-    least, largest = ends["min"].as_py(), ends["max"].as_py()
-    if least is None or min(abs(least), abs(largest)) < BEYOND_DOUBLES or (least < 0 < largest):
-        return False
-    return not NANOSECONDS[0] <= least <= largest < NANOSECONDS[1]
-
-
-def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> dict[str, bool]:
-    """Return the columns of numbers that may be identifiers, and of each whether it surely is one.
-
-    It is one if fewer numbers come again than chance would let: of so many whole numbers in such a range. It may be one
-    if all are different and equally long, and correlate with no other column. `read(name, step)` returns every step-th
-    number of a column; memory holds one whole column, and few rows of all.
-    """
-    found, likely = {}, []
-    for name in names:
-        x = read(name, 1)
-        if is_unique_by_design(x):
-            found[name] = True
-        elif _may_identify(x):
-            likely.append(name)
-    if not likely:
-        return found
-    step = -(-rows // LOOKED_AT)
-    ranks = {name: _ranks(read(name, step)) for name in names}
-    alone = [n for n in likely if all(abs(ranks[n] @ ranks[other]) < ORDER for other in names if other != n)]
-    return found | dict.fromkeys(alone, False)
-
-
-def is_unique_by_design(x: NDArray[np.float64]) -> bool:
-    """Say whether whole numbers come again far less often than if they were drawn: they number the rows.
-
-    Years are none, though each may come once.
-    """
-    n = len(x)
-    if n < FEW_ROWS or not (x[:LOOKED_AT] == np.floor(x[:LOOKED_AT])).all() or not (x == np.floor(x)).all():
-        return False  # also for NaN
-    again = n - len(np.unique(x))
-    if again > (1 - NEARLY_ALL) * n or (x.min() >= YEARS[0] and x.max() <= YEARS[1]):
-        return False
-    expected = n * (n - 1) / 2 / (np.ptp(x) + 1)  # pairs of equal numbers
-    return bool(again + CHANCE * np.sqrt(expected) < expected)
-
-
-def _may_identify(x: NDArray[np.float64]) -> bool:
-    """Say whether the numbers are whole, all different, and have all the same length."""
-    for some in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
-        if len(x) < FEW_ROWS or not (some == np.floor(some)).all() or len(np.unique(some)) < len(some):
-            return False  # also for NaN
-    least, largest = np.abs(x).min(), np.abs(x).max()
-    return bool(least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest)))
-
-
-def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks of mean zero and unit length, so that products of two are rank correlations; a gap has rank zero."""
-    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
-
-    ranks = rankdata(x, nan_policy="omit")
-    ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
-    centred = ranks - ranks.mean()
-    return np.asarray(centred / (np.linalg.norm(centred) or 1.0))
 
 
 MOST_SPELLINGS = 20_000  # different texts that are compared
@@ -173,7 +101,6 @@ def about_spellings(texts: pa.ChunkedArray) -> str:
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
 LOST = "if it is no identifier, what it says is lost"
-NEARLY_ALL = 0.95  # share of different values in a column of identifiers, of which rows entered twice repeat some
 MARKED_DIGITS = r"^[^\p{L}]*[0-9][^\p{L}]*[^\p{L}0-9][^\p{L}]*$"  # digits and marks, no letter: 73:20, 5'11", 12 ± 3
 LIKE_NUMBERS = (
     "nearly all cells are digits and marks, yet read as text: if they are amounts, write them as plain numbers"
@@ -198,6 +125,11 @@ class Table(Representation):
     ----------
     cardinality : text with more different values than this is no category.
     unreadable : the share of the rows in which a column may fail so; beyond it, `transform` raises. 1 never does.
+    blocks : read pictures, long texts and lists of eight numbers or more as blocks that weigh as one thing each, and
+        compare them with the rest of their row. Without, texts are words, and lists are numbers.
+    images : what encodes pictures, as for `Images`.
+    folder : where the paths of pictures begin, if not where the program runs.
+    cache : a folder that keeps vectors of pictures, as for `Images`.
 
     Attributes
     ----------
@@ -218,9 +150,22 @@ class Table(Representation):
     kind = "table"
     spellings = ("table",)
 
-    def __init__(self, *, cardinality: int = 40, unreadable: float = MOST) -> None:
+    def __init__(
+        self,
+        *,
+        cardinality: int = 40,
+        unreadable: float = MOST,
+        blocks: bool = True,
+        images: "str | torch.nn.Module" = GRADIENTS,
+        folder: str | None = None,
+        cache: str | None = None,
+    ) -> None:
         self.cardinality = cardinality
         self.unreadable = unreadable
+        self.blocks = blocks
+        self.images = images
+        self.folder = folder
+        self.cache = cache
 
     def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
@@ -235,10 +180,12 @@ class Table(Representation):
             mark = usual_decimal_mark(texts)
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
             self._leave_out_identifiers(table)
+            self._read_lone_block_in_full(table)
             scale_together([encoder for encoder in self._encoders.values() if isinstance(encoder, Numbers)])
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
             self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
+            self._mixed = MixedRows.of(self._encoded_as_new(table)) if self._has_blocks() else None
             if not self.get_feature_names_out().size:
                 said = "; ".join(f"{name!r} is {how}" for name, how in list(self.describe().items())[:5])
                 raise TableError(f"Nothing in this table varies: {said}. Give columns that do.")
@@ -259,7 +206,8 @@ class Table(Representation):
             raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
-        vectors, counts = self._joined(encoded, self._most_gaps)
+        pairs = self._pair_numbers(encoded)
+        vectors, counts = self._joined(encoded, self._most_gaps, pairs)
         for name, cells in encoded.items():
             share, of_fitting = float(cells.gaps.mean()), self._encoders[name].gap_share()
             if 0 < of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
@@ -280,16 +228,64 @@ class Table(Representation):
         return {name: encoder for name, encoder in left_out.items() if encoder.is_watched()}
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
-        table = as_arrow(X)
-        encoded = {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
+        encoded = self._encoded_as_new(as_arrow(X))
+        pairs = self._pair_numbers(encoded, as_new=True)
         for cells in encoded.values():
             if cells.gaps.sum() == 1:  # without its row, the column had none
                 cells.faults[NEW_GAP] = cells.faults.get(NEW_GAP, False) | cells.gaps
         most_of_others = np.sort(self._gaps(encoded))[-2:][0]
-        return self._joined(encoded, int(most_of_others))[0]
+        return self._joined(encoded, int(most_of_others), pairs)[0]
+
+    def _encoded_as_new(self, table: pa.Table) -> dict[str, Cells]:
+        """Return the cells of fitting, each as if it had not been among the others."""
+        return {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
+
+    def _has_blocks(self) -> bool:
+        return any(isinstance(encoder, BlockEncoder) for encoder in self._encoders.values())
+
+    def _pair_numbers(self, encoded: dict[str, Cells], *, as_new: bool = False) -> list[NDArray[np.float64]]:
+        """Return the numbers that say how badly blocks go together; none for a table without blocks."""
+        return [] if self._mixed is None else [self._mixed.numbers(encoded, as_new=as_new)]
+
+    def severities(self, X: ItemsLike) -> dict[str, NDArray[np.float64]]:
+        """Say of each block, and of each two that say something of each other, one in how many rows is as odd.
+
+        A block is a picture, a long text or a vector; all other columns together are one. NaN where a block is missing.
+        Without blocks, the result is empty.
+        """
+        check_is_fitted(self)
+        table = as_arrow(X)
+        require(table.column_names, self.columns_ or [])
+        if self._mixed is None:
+            return {}
+        encoded = self._encoded(table)
+        self._joined(encoded, self._most_gaps, [])  # puts cells that cannot be read far off
+        return {name: severity_of(off) for name, off in self._mixed.by_block(encoded).items()}
+
+    def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        blocks = [name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)]
+        if block is not None and block not in blocks:
+            said = first_few(blocks) if blocks else "none: no column holds pictures, long texts or vectors"
+            raise TableError(
+                f"block must be a column of pictures, long texts or vectors, got {block!r}. There are {said}."
+            )
+        table = as_arrow(X)
+        require(table.column_names, self.columns_ or [])
+        encoded = self._encoded(table)
+        self._joined(encoded, self._most_gaps, [])
+        chosen = encoded if block is None else {block: encoded[block]}
+        return np.concatenate([self._place(name, cells) for name, cells in chosen.items()], axis=1)
+
+    def _place(self, name: str, cells: Cells) -> NDArray[np.float64]:
+        """Return a column's numbers, of a variance of about one in total; of a block, its main components."""
+        encoder = self._encoders[name]
+        if not (isinstance(encoder, BlockEncoder) and isinstance(cells, BlockCells)):
+            return cells.block
+        return encoder.place(cells.components)
 
     def _joined(
-        self, encoded: dict[str, Cells], most_gaps: int
+        self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]
     ) -> tuple[NDArray[np.float32], dict[str, dict[str, int]]]:
         """Return the columns' numbers side by side, faulty cells far off; and how many cells have which fault."""
         too_many = self._gaps(encoded) > most_gaps
@@ -300,7 +296,8 @@ class Table(Representation):
             cells.block[np.logical_or.reduce(far_off)] = self._encoders[name].outlying_code()
             if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
                 counts[name] = found
-        return np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32), counts
+        blocks = [cells.block for cells in encoded.values()]
+        return np.concatenate([*blocks, *pairs], axis=1).astype(np.float32), counts
 
     def _encoded(self, table: pa.Table) -> dict[str, Cells]:
         """Return the cells of the columns that are read, by the columns' names."""
@@ -308,6 +305,8 @@ class Table(Representation):
 
     def _encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         encoder = self._encoders[name]
+        if isinstance(encoder, Pictures):
+            encoder.use(self._images(), self.folder)
         try:
             return encoder.encode(name, values)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -323,24 +322,33 @@ class Table(Representation):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         check_is_fitted(self)
         names = [part for name, encoder in self._encoders.items() for part in encoder.names(name)]
-        return np.array(names, dtype=object)
+        return np.array(names + self._pair_names(), dtype=object)
+
+    def _pair_names(self) -> list[str]:
+        return [] if self._mixed is None else self._mixed.names()
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]]:
-        return list(self.columns_ or []), np.repeat(np.arange(len(self._widths())), self._widths())
+        widths = self._widths() + [1] * len(self._pair_names())
+        return list(self.columns_ or []) + self._pair_names(), np.repeat(np.arange(len(widths)), widths)
 
     def measurements(self) -> NDArray[np.bool_]:
         first = np.cumsum([0, *self._widths()[:-1]])
-        found = np.zeros(sum(self._widths()), dtype=bool)
+        found = np.zeros(sum(self._widths()) + len(self._pair_names()), dtype=bool)
         found[first] = [isinstance(self._encoders[name], Numbers) for name in self.columns_ or []]
         return found
 
     def values(self, X: ItemsLike) -> list[list[object]]:
         table = as_arrow(X)
-        return [table[name].to_pylist() for name in self.columns_ or []]
+        values: list[list[object]] = [self._encoders[name].to_show(table[name]) for name in self.columns_ or []]
+        if self._pair_names():
+            severities = self.severities(table)
+            values += [list(map(in_words, severities[name])) for name in self._pair_names()]
+        return values
 
     def typical(self, z: NDArray[np.floating]) -> list[object]:
-        blocks = np.split(z, np.cumsum(self._widths())[:-1])
-        return [self._encoders[name].typical(block) for name, block in zip(self.columns_ or [], blocks, strict=True)]
+        blocks = np.split(z[: sum(self._widths())], np.cumsum(self._widths())[:-1])
+        of_columns = zip(self.columns_ or [], blocks, strict=True)
+        return [self._encoders[name].typical(block) for name, block in of_columns] + [None] * len(self._pair_names())
 
     def rarities(self) -> dict[str, int]:
         ends = np.cumsum(self._widths()).tolist()
@@ -348,7 +356,7 @@ class Table(Representation):
         return {
             name: end - 1
             for (name, encoder), end in zip(texts.items(), ends, strict=True)
-            if isinstance(encoder, Words) and encoder.deviation
+            if isinstance(encoder, LongTexts) or (isinstance(encoder, Words) and encoder.deviation)
         }
 
     def _widths(self) -> list[int]:
@@ -385,24 +393,40 @@ class Table(Representation):
             for number, (_, learned) in enumerate(parts.values())
             for key, array in learned.items()
         }
-        plain = {name: plain for name, (plain, _) in parts.items()}
-        return {"columns": plain, "most_gaps": self._most_gaps, "doubts": self._doubts}, arrays
+        plain: State = {"columns": {name: plain for name, (plain, _) in parts.items()}}
+        if self._mixed is not None:
+            plain["mixed"], learned = self._mixed.state()
+            arrays |= {f"mixed.{key}": array for key, array in learned.items()}
+        return plain | {"most_gaps": self._most_gaps, "doubts": self._doubts}, arrays
 
     def restore(self, state: State, arrays: Arrays) -> Self:
         self._encoders = {}
         for number, (name, plain) in enumerate(state["columns"].items()):
-            mark = f"{number}."
-            learned = {key.removeprefix(mark): array for key, array in arrays.items() if key.startswith(mark)}
-            self._encoders[name] = _from_state(plain, learned)
+            encoder = _from_state(plain, part_of(arrays, f"{number}."))
+            if isinstance(encoder, Pictures):
+                encoder.use(self._images(), self.folder)
+            self._encoders[name] = encoder
         self.columns_ = self._columns_read()
         self.n_features_in_ = len(self._encoders)
         self._most_gaps = int(state["most_gaps"])
         self._doubts = dict(state["doubts"])
+        self._mixed = MixedRows.restored(state["mixed"], part_of(arrays, "mixed.")) if "mixed" in state else None
         return self
 
     def _columns_read(self) -> list[str]:
         """Return the names of the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
+
+    def _read_lone_block_in_full(self, table: pa.Table) -> None:
+        """Let all numbers of vectors or texts count where there is no other column that they could drown."""
+        read = self._columns_read()
+        if len(read) != 1:
+            return
+        encoder, values = self._encoders[read[0]], table[read[0]]
+        if isinstance(encoder, VectorBlock) and is_list(values.type):
+            self._encoders[read[0]] = Vectors.fit(read[0], values)
+        elif isinstance(encoder, LongTexts):
+            self._encoders[read[0]] = Words.fit(read[0], values.cast(pa.string()))
 
     def _leave_out_identifiers(self, table: pa.Table) -> None:
         """Leave out whole numbers that surely name the rows, if anything else is left; doubt those that may."""
@@ -424,6 +448,8 @@ class Table(Representation):
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
+        if self.blocks and (block := self._choose_block(name, values)) is not None:
+            return block
         kind = values.type
         chosen_as_category = pa.types.is_dictionary(kind)
         if chosen_as_category:
@@ -454,6 +480,24 @@ class Table(Representation):
             return Vectors.fit(name, values)
         wanted = "numbers, dates, categories, text or lists of numbers were wanted"
         raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out.")
+
+    def _images(self) -> Images:
+        """Return what encodes pictures, by the settings of this machine."""
+        return Images(self.images, cache=self.cache)
+
+    def _choose_block(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder | None:
+        """Return a fitted encoder for a column of vectors or pictures; None if it is none."""
+        if are_vectors(values) and not are_short(values):
+            return VectorBlock.fit(name, values)
+        if not may_be_pictures(values):
+            return None
+        if not is_text(values.type):
+            return Pictures.fit(name, values, self._images(), self.folder)
+        pictures = Pictures.fit(name, values, self._images(), self.folder)
+        if isinstance(pictures, LeftOut) and pictures.value is None:
+            self._doubts[name] = pictures.why
+            return None  # then they are names
+        return pictures
 
     def _choose_for(self, name: str, texts: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""
@@ -494,11 +538,32 @@ class Table(Representation):
             self._doubts.setdefault(name, LOST)
             rows = "every row" if different == len(texts) else "nearly every row"
             return LeftOut(f"it looks like an identifier: one word, different in {rows}")
+        if self.blocks and are_long_texts(texts) and (long_texts := LongTexts.fit(name, texts)) is not None:
+            return long_texts
         return Words.fit(name, texts)
+
+
+def rounded(severity: float) -> str:
+    """Write a severity with two digits at most."""
+    unit = 10 ** max(0, int(np.log10(severity)) - 1)
+    return f"{min(round(severity / unit) * unit, MOST_SAID):,}"
+
+
+def in_words(severity: float) -> str:
+    """Say how badly two blocks go together.
+
+    >>> in_words(900.0), in_words(1.4)
+    ('go together as badly as 1 in 900', 'go together')
+    """
+    if not severity >= LEAST_SAID:
+        return "go together"
+    return f"go together as badly as 1 in {rounded(severity)}"
 
 
 def _to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
     """Return an encoder as JSON values and arrays."""
+    if isinstance(encoder, BlockEncoder):
+        return encoder.state()
     values = {name: value for name, value in vars(encoder).items() if not name.startswith("_")}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in values.items() if name not in arrays}
@@ -509,6 +574,8 @@ def _to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
 
 def _from_state(state: State, arrays: Arrays) -> ColumnEncoder:
     """Return the encoder with this state: the inverse of `_to_state`."""
+    if state["kind"] in BLOCKS:
+        return BLOCKS[state["kind"]].restored(state, arrays)
     values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
     if values.get("writing") is not None:
         values["writing"] = NumberFormat(**values["writing"])

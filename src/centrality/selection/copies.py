@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ from centrality.representations import Table
 from centrality.representations._date_texts import learn_format
 from centrality.representations.base import as_arrow, is_frame
 from centrality.representations.dates import read_dates, zone_of
+from centrality.representations.identifiers import BEYOND_DOUBLES, names_rows
 from centrality.representations.images import CORRUPT, SkippedImages, content_of, decode
-from centrality.representations.table import BEYOND_DOUBLES, names_rows
 from centrality.selection.coincidence import expected_by_chance
 from centrality.selection.duplicates import FAR_BELOW, FEWEST, CellHashes, groups_alike, near_copies
 from centrality.selection.rank import are_finite_numbers
@@ -51,7 +50,7 @@ def vectors_of_table(table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
     for place, name in enumerate(table.column_names):
         table = table.set_column(place, name, _dates_as_numbers(table[name]))
     if not are_finite_numbers(table):
-        reader = Table(unreadable=1.0)
+        reader = Table(unreadable=1.0, blocks=False)
         try:
             vectors = np.asarray(reader.fit_transform(table), dtype=np.float32)
         except TableError:  # all columns are identifiers, and no two rows are near in those
@@ -369,8 +368,9 @@ def _distinguish(values: Sequence[object]) -> list[str]:
         return short
     if not texts:
         return [shortened(str(value)) for value in values]  # with all digits
-    common = len(commonprefix(texts))
-    start = max(common - LETTERS // 2, 0)
+    shortest = min(map(len, texts))
+    same = next((place for place in range(shortest) if len({text[place] for text in texts}) > 1), shortest)
+    start = max(same - LETTERS // 2, 0)
     cut = "…" if start else ""
     return [
         cut + shortened(repr(value[start:])) if isinstance(value, str) else shortened(str(value)) for value in values

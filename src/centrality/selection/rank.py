@@ -21,15 +21,26 @@ from centrality.model.reader import reader_of
 from centrality.network.calibration import one_t
 from centrality.representations import Table, Text
 from centrality.representations.base import as_arrow, is_frame
+from centrality.representations.identifiers import LOOKED_AT, NEARLY_ALL, is_unique_by_design
 from centrality.selection.pick import codes_of
 from centrality.tables.columns import is_number, is_text, numbers
 
 FEW_TEXTS = 50  # fewer are read as a table, as are categories
-PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts", "vector": "vectors"}
+PLURALS = {
+    "number": "numbers",
+    "category": "categories",
+    "date": "dates",
+    "text": "texts",
+    "vector": "vectors",
+    "picture": "columns of pictures",
+    "long text": "columns of long texts",
+}
 
 
-def choose_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
+def choose_model(X: ModelRows, fuse: FUSE | None = None, folder: str | None = None) -> FUSE | Chain:
     """Return the model to fit on these rows: this FUSE if they are finite numbers, else a chain that reads them.
+
+    `folder` is where paths of pictures in the rows begin.
 
     >>> import pyarrow as pa
     >>> from centrality.selection.rank import choose_model
@@ -39,9 +50,9 @@ def choose_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
     'Chain'
     """
     fuse = FUSE() if fuse is None else fuse
-    if are_finite_numbers(X):
+    if are_finite_numbers(X) and not has_running_number(X):
         return fuse
-    return Chain(Text() if are_texts(X) else Table(), fuse)
+    return Chain(Text() if are_texts(X) else Table(folder=folder), fuse)
 
 
 def are_finite_numbers(X: ModelRows) -> bool:
@@ -56,11 +67,32 @@ def are_finite_numbers(X: ModelRows) -> bool:
     return all(is_number(field.type) for field in table.schema) and bool(np.isfinite(numbers(table)).all())
 
 
+def has_running_number(X: ModelRows) -> bool:
+    """Say whether a frame has a column of whole numbers that surely names its rows, as a `Table` would leave it out.
+
+    >>> has_running_number(pa.table({"order": range(100001, 100101), "price": [1.5, 2.0] * 50}))
+    True
+    """
+    X = in_memory(X)
+    if not is_frame(X):
+        return False
+    table = as_arrow(X)
+    whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if table.num_columns == 1:
+        return False
+    for name in whole:
+        x = numbers(table.select([name]))[:, 0]
+        first = x[:LOOKED_AT]
+        if len(np.unique(first)) >= NEARLY_ALL * len(first) and is_unique_by_design(x):
+            return True
+    return False
+
+
 def are_texts(X: ModelRows) -> bool:
     """Say whether the rows are one column of texts: of several words, hardly any of them twice.
 
-    Beside other columns a text is encoded by what it shares with the others, so that one which shares nothing lies in
-    the middle; alone it is compared with the others whole.
+    Beside other columns, a text is encoded by the words it shares with other texts: one that shares none lies in the
+    middle. A single column of texts is better compared by their whole contents.
     """
     if not is_frame(X) or len((table := as_arrow(X)).schema) != 1 or not is_text(table.schema[0].type):
         return False
@@ -76,7 +108,8 @@ def how_read(model: CentralityModel) -> str:
     >>> summary_of({"area": "number, scaled", "sold": "date: year", "id": "left out: an identifier"})
     'as a table: 1 number, 1 date; left out: id'
     """
-    facts, kind = reader_of(model).about(), reader_of(model).input_spec().kind
+    facts = reader_of(model).about()
+    kind = reader_of(model).input_spec().kind
     if kind == "numbers":
         return f"as vectors: {model.fitted_.width:,} columns of numbers"
     if kind == "table":
@@ -93,9 +126,11 @@ def summary_of(reads: Mapping[str, str]) -> str:
     return f"as a table: {read}" + (f"; left out: {', '.join(left_out[:5])}" if left_out else "")
 
 
-def fit_default_model(X: ModelRows, random_state: int | None = 0, **settings: Any) -> FUSE | Chain:
+def fit_default_model(
+    X: ModelRows, random_state: int | None = 0, *, folder: str | None = None, **settings: Any
+) -> FUSE | Chain:
     """Return the model that suits these rows, fitted on them with the default settings or with these."""
-    return choose_model(X, FUSE(random_state=random_state, **settings)).fit(X)
+    return choose_model(X, FUSE(random_state=random_state, **settings), folder).fit(X)
 
 
 def rank(
@@ -168,7 +203,7 @@ def as_frame(rows: ModelRows) -> Any:
 
 
 def _order(scores: NDArray[np.float64], groups: NDArray[np.intp], top: int | None) -> NDArray[np.intp]:
-    """Return the rows' numbers group by group, the lowest score of a group first; rows without a score come last.
+    """Return the rows' numbers, group by group, the lowest score of each group first; rows without a score come last.
 
     >>> _order(np.array([0.5, 0.1, 0.9, 0.2]), np.array([1, 1, 0, 0]), top=1)
     array([3, 1])

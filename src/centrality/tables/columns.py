@@ -43,12 +43,16 @@ CHANGED = "is not the one that all rows of fitting had"  # of a column that was 
 FILLED = "is there, unlike in all rows of fitting"
 MORE_GAPS = "is missing, as it was in far fewer rows of fitting"
 BEYOND_ALL = "lies beyond all those of fitting"  # where that is so of every row
+ABSENT, NO_PICTURE = "is missing", "cannot be read as a picture"  # of blocks: pictures, long texts, vectors
+EMPTY, NO_VECTOR = "shows or says nothing", "is no vector of as many finite numbers as those of fitting"
 # What becomes of a cell that is read all the same; any other counts against its row.
 READ_SO = {
     NEW_KIND: "the row is measured by what all kinds have in common",
     NO_UNIT: "it is read in the unit of fitting all the same",
     NO_ZONE: "it is read as local time in the zone of fitting",
     OWN_ZONE: "it is read as local time, without its zone",
+    ABSENT: "the row is scored by the rest",
+    NO_PICTURE: "the row is scored by the rest",
     BEYOND_ALL: "that alone makes rows odd: leave out a column that says no more (a running number, a date)",
     CHANGED: "the model has not learned from this column, so scores do not show it",
     FILLED: "the model has not learned from this column, so scores do not show it",

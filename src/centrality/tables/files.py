@@ -59,6 +59,14 @@ class Compression:
     write: Callable[[BinaryIO], Any] | None = None
 
 
+def folder_of(rows: object) -> str | None:
+    """Return the folder of a file of rows, where the paths of its pictures begin; None for what is no file."""
+    if not isinstance(rows, str | Path):
+        return None
+    path = Path(rows)
+    return str(path.resolve().parent) if path.is_file() else None
+
+
 def only_member(archive: zipfile.ZipFile, name: str) -> str:
     """Return the name of the one file in a zip archive; raise if there are more, or none."""
     members = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]

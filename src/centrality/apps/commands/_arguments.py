@@ -173,6 +173,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
         return fit_from_arguments(arguments)
     from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of
+    from centrality.tables.files import folder_of
 
     could_have_fitted = "save" in arguments
     for option in ("save", "represent", "window", "given", "learned") if could_have_fitted else ():
@@ -181,6 +182,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
             raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
     model = load_rows_model(arguments.model, device=arguments.device)
     where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
+    where["folder"] = folder_of(getattr(arguments, "data", None))
     where["model"] = getattr(arguments, "encoder", None)
     reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)
     return model

@@ -117,6 +117,7 @@ def _new_model(
     from centrality.chain import Chain
     from centrality.fuse import FUSE
     from centrality.selection.rank import choose_model
+    from centrality.tables.files import folder_of
 
     fuse = FUSE(
         t=arguments.t,
@@ -134,7 +135,7 @@ def _new_model(
         progress=shows_progress(arguments),
     )
     if arguments.represent is None:
-        return choose_model(rows, fuse)
+        return choose_model(rows, fuse, folder_of(arguments.data))
     return fuse if representation is None else Chain(representation, fuse)
 
 

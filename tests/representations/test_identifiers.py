@@ -7,7 +7,7 @@ import pytest
 
 from centrality import FUSE, Chain
 from centrality.representations import Table
-from centrality.representations.table import identifiers, too_long_to_measure
+from centrality.representations.identifiers import identifiers, too_long_to_measure
 from centrality.tables.columns import DataNote
 
 

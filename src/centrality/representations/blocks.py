@@ -1,0 +1,259 @@
+"""Measure blocks of numbers, such as those of a picture or a text: how odd each is, and whether two go together.
+
+A picture of a thousand numbers beside a price of one would drown it, or, drawn in, be lost. So a block gives a model
+one number: as many deviations as a number would lie off that is as rare as the block. And each pair of blocks that say
+something of each other gives one for how badly they go together: a toaster that is described as a lamp is ordinary as
+a picture, and as a text.
+
+How rare a row of fitting is, is judged as if it had not been among the rows that the block learned from.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._internal.arrays import subsample_evenly
+from centrality._internal.model_file import Arrays
+
+MOST_COMPONENTS = 64
+ROWS_PER_COMPONENT = 20
+ROWS_FOR_AXES = 4000  # or four times as many as the block has numbers: more change its main components little
+LEVELS = 200  # quantiles of oddness that are kept
+TAIL, BEYOND = 0.1, 0.025  # between these shares, oddness shows how its tail goes on: beyond are the rows looked for
+FARTHEST = 12.0  # deviations: one in e^72
+USUAL = float(np.sqrt(np.pi / 2))  # the mean number of deviations
+FOLDS = 5
+FEWEST_ROWS = 50  # with fewer, nothing is said of two blocks together
+CLEAR = 3.0  # deviations by which a correlation of rows that were not learned from must exceed none
+HIGHEST = 0.99  # a correlation
+DRAWN_IN = 3.0  # deviations beyond which a component says no more about the other block
+MOST_PAIRS = 10
+SAME = 1e-9  # squared distance, against squared lengths: rounding makes as much of nothing
+
+Matrix = NDArray[np.float64]
+Column = NDArray[np.float64]  # (n,)
+Mask = NDArray[np.bool_]  # (n,)
+State = dict[str, Any]
+
+
+@dataclass
+class Rarity:
+    """Says how rare an oddness is, as deviations: √(-2 log p) where the share p of the rows is as odd.
+
+    A normal number so far off has a density as much lower. Far out, shares fall as in an exponential tail.
+    """
+
+    quantiles: Column  # of oddness, rising
+    shares: Column  # of the rows that are as odd as these, falling
+    scale: float  # of the tail
+
+    @classmethod
+    def of(cls, oddness: Column) -> Self:
+        """Learn from the oddness of rows, few of which are odd: the last fortieth of them does not count."""
+        ordered = np.sort(oddness)
+        n = len(ordered)
+        places = np.unique(np.linspace(0, (1 - BEYOND) * (n - 1), LEVELS).astype(np.intp))
+        start, end = np.quantile(ordered, [1 - TAIL, 1 - BEYOND])
+        scale = float(end - start) / np.log(TAIL / BEYOND)
+        quantiles = np.unique(ordered[places])
+        return cls(quantiles, 1 - np.searchsorted(ordered, quantiles) / n, scale or 1.0)
+
+    def deviations(self, oddness: Column) -> Column:
+        """Return how many deviations off a number would lie that is as rare."""
+        log_share = np.interp(oddness, self.quantiles, np.log(self.shares))
+        log_share -= np.maximum(oddness - self.quantiles[-1], 0.0) / self.scale
+        deviations: Column = np.minimum(np.sqrt(-2 * np.minimum(log_share, 0.0)), FARTHEST)
+        return deviations
+
+    def state(self) -> tuple[State, Arrays]:
+        """Return what was learned, as JSON values and arrays."""
+        return {"scale": self.scale}, {"quantiles": self.quantiles, "shares": self.shares}
+
+    @classmethod
+    def restored(cls, state: State, arrays: Arrays) -> Self:
+        """Return the value with this state."""
+        return cls(arrays["quantiles"], arrays["shares"], float(state["scale"]))
+
+
+def severity_of(deviations: Column) -> Column:
+    """Return one in how many rows is as odd as one so many deviations off: the inverse of `Rarity.deviations`.
+
+    >>> float(severity_of(np.array([np.sqrt(2 * np.log(400))]))[0])
+    400.0
+    """
+    return np.asarray(np.round(np.exp(np.square(deviations) / 2), 9), dtype=np.float64)
+
+
+@dataclass
+class MainComponents:
+    """The main components of a block's vectors, each of variance one, and how far a vector lies from them all."""
+
+    center: Column  # (d,)
+    axes: Matrix  # (k, d)
+    spreads: Column  # (k,)
+    rest: float  # the variance outside of the components
+    rest_numbers: float  # how many numbers of equal variance this would be
+    rows: int  # of fitting
+
+    @classmethod
+    def of(cls, vectors: Matrix) -> Self:
+        """Learn from vectors without gaps."""
+        n, d = vectors.shape
+        sample = subsample_evenly(vectors, max(ROWS_FOR_AXES, 4 * d))
+        center = vectors.mean(0)
+        moved = sample - center
+        variances, axes = np.linalg.eigh(moved.T @ moved / len(moved))
+        variances, axes = np.maximum(variances[::-1], 0.0), axes[:, ::-1].T
+        there = int((variances > 1e-9 * variances[0]).sum()) if variances[0] > 0 else 0
+        count = min(MOST_COMPONENTS, max(1, n // ROWS_PER_COMPONENT), there)
+        others = variances[count:there]
+        rest = float(others.sum())
+        rest_numbers = rest**2 / float(np.square(others).sum()) if rest > 0 else 0.0
+        return cls(center, np.ascontiguousarray(axes[:count]), np.sqrt(variances[:count]), rest, rest_numbers, n)
+
+    def components(self, vectors: Matrix) -> Matrix:  # (n, k)
+        """Return the main components of vectors, each divided by its spread."""
+        return np.asarray((vectors - self.center) @ self.axes.T / self.spreads)
+
+    def oddness(self, vectors: Matrix, *, as_new: bool = False) -> Column:
+        """Return the squared distance from the mean, every direction in its own spread.
+
+        With `as_new`, vectors of fitting are measured by spreads to which they did not contribute.
+        """
+        components = self.components(vectors)
+        within = np.square(components).sum(1)
+        squares = np.square(vectors - self.center).sum(1)
+        outside = np.maximum(squares - np.square(components * self.spreads).sum(1), 0.0)
+        if as_new:  # Sherman and Morrison
+            within = within / np.maximum(1 - within / self.rows, 1 / self.rows)
+        return np.asarray(within + (outside * (self.rest_numbers / self.rest) if self.rest > 0 else 0.0))
+
+    def state(self) -> tuple[State, Arrays]:
+        """Return what was learned, as JSON values and arrays."""
+        plain = {"rest": self.rest, "rest_numbers": self.rest_numbers, "rows": self.rows}
+        return plain, {"center": self.center, "axes": self.axes, "spreads": self.spreads}
+
+    @classmethod
+    def restored(cls, state: State, arrays: Arrays) -> Self:
+        """Return the value with this state."""
+        return cls(
+            arrays["center"],
+            arrays["axes"],
+            arrays["spreads"],
+            float(state["rest"]),
+            float(state["rest_numbers"]),
+            int(state["rows"]),
+        )
+
+
+@dataclass
+class Agreement:
+    """Says how badly two blocks of a row go together: by how much less likely they are as a pair than one by one.
+
+    Their components, drawn in, are taken for normal, with the correlations that rows show from which these were not
+    learned; pairs of directions that are correlated by chance alone say nothing.
+    """
+
+    first: Matrix  # (k, m) directions in the first block
+    second: Matrix  # (l, m) those in the second that belong to them
+    correlations: Column  # (m,)
+    rarity: Rarity
+
+    @classmethod
+    def of(cls, first: Matrix, second: Matrix) -> "Agreement | None":
+        """Learn from the components of rows that have both blocks; None if neither says anything about the other."""
+        n = len(first)
+        if n < FEWEST_ROWS or not first.shape[1] or not second.shape[1]:
+            return None
+        first, second = draw_in(first), draw_in(second)
+        fold = np.arange(n) % FOLDS
+        directions = [_directions(first[fold != k], second[fold != k]) for k in range(FOLDS)]
+        left = np.concatenate([first[fold == k] @ directions[k][0] for k in range(FOLDS)])
+        right = np.concatenate([second[fold == k] @ directions[k][1] for k in range(FOLDS)])
+        scale = np.sqrt(np.square(left).mean(0) * np.square(right).mean(0))
+        correlations = np.minimum((left * right).mean(0) / np.maximum(scale, 1e-12), HIGHEST)
+        clear = correlations > CLEAR / np.sqrt(n)
+        if not clear.any():
+            return None
+        count = int(np.flatnonzero(clear)[-1]) + 1
+        correlations = np.where(clear, correlations, 0.0)[:count]
+        rarity = Rarity.of(_misfit(left[:, :count], right[:, :count], correlations))
+        left_of_all, right_of_all = _directions(first, second)
+        return cls(left_of_all[:, :count], right_of_all[:, :count], correlations, rarity)
+
+    def deviations(self, first: Matrix, second: Matrix) -> Column:
+        """Return how rare it is that blocks go together as badly as these."""
+        left, right = draw_in(first) @ self.first, draw_in(second) @ self.second
+        return self.rarity.deviations(_misfit(left, right, self.correlations))
+
+    def as_new(self, first: Matrix, second: Matrix) -> Column:
+        """Return the `deviations` of the rows of fitting, each by directions that were learned without it."""
+        first, second = draw_in(first), draw_in(second)
+        fold = np.arange(len(first)) % FOLDS
+        result = np.empty(len(first))
+        kept = len(self.correlations)
+        for k in range(FOLDS):
+            left, right = _directions(first[fold != k], second[fold != k])
+            misfit = _misfit(first[fold == k] @ left[:, :kept], second[fold == k] @ right[:, :kept], self.correlations)
+            result[fold == k] = self.rarity.deviations(misfit)
+        return result
+
+    def information(self) -> float:
+        """Return how much one block says about the other, in nats."""
+        return float(-0.5 * np.log(1 - np.square(self.correlations)).sum())
+
+    def state(self) -> tuple[State, Arrays]:
+        """Return what was learned, as JSON values and arrays."""
+        plain, arrays = self.rarity.state()
+        return plain, arrays | {"first": self.first, "second": self.second, "correlations": self.correlations}
+
+    @classmethod
+    def restored(cls, state: State, arrays: Arrays) -> Self:
+        """Return the value with this state."""
+        return cls(arrays["first"], arrays["second"], arrays["correlations"], Rarity.restored(state, arrays))
+
+
+def nearest_rows(places: Matrix, among: Matrix, top: int) -> NDArray[np.intp]:  # (n, top)
+    """Return which rows lie nearest to each place, the nearest first, but for those that are the same."""
+    found = np.empty((len(places), min(top, max(len(among) - 1, 1))), dtype=np.intp)
+    squares = np.square(among).sum(1)
+    for row, place in enumerate(places):
+        own = float(place @ place)
+        distance = squares - 2 * among @ place + own
+        distance[distance <= SAME * (squares + own)] = np.inf
+        nearest = np.argpartition(distance, found.shape[1] - 1)[: found.shape[1]]
+        found[row] = nearest[np.argsort(distance[nearest], kind="stable")]
+    return found
+
+
+def draw_in(components: Matrix) -> Matrix:
+    """Return components drawn in to where they still say something about another block."""
+    return np.clip(components, -DRAWN_IN, DRAWN_IN)
+
+
+def _directions(first: Matrix, second: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the pairs of directions that are correlated most, the components having been brought to variance one."""
+    left, _, right = np.linalg.svd(first.T @ second / len(first), full_matrices=False)
+    return left, right.T
+
+
+def _misfit(left: Matrix, right: Matrix, correlations: Column) -> Column:
+    """Return minus the logarithm of how much likelier the two are as a pair than one by one."""
+    left, right = draw_in(left), draw_in(right)
+    square = np.square(correlations)
+    apart = square * (np.square(left) + np.square(right)) - 2 * correlations * left * right
+    return np.asarray((apart / (2 * (1 - square)) + 0.5 * np.log(1 - square)).sum(1))
+
+
+def agreements(components: dict[str, Matrix], there: dict[str, Mask]) -> dict[tuple[str, str], Agreement]:
+    """Return the pairs of blocks that say something about each other, at most so many: those that say most."""
+    found = {}
+    for one, other in combinations(components, 2):
+        both = there[one] & there[other]
+        if (agreement := Agreement.of(components[one][both], components[other][both])) is not None:
+            found[one, other] = agreement
+    most = sorted(found, key=lambda pair: -found[pair].information())[:MOST_PAIRS]
+    return {pair: agreement for pair, agreement in found.items() if pair in most}
