@@ -10,7 +10,7 @@ the same p-values. Breaking ties at random instead makes them exactly uniform.
 Outliers among the calibration rows make p-values larger than necessary, so that outliers are missed. If at most a
 share e of them are outliers, the e least central ones can be left out (`CalibrationRows`): P(p <= a) is then at most
 a + e (1 - a), and at most a if those left out were the outliers. So of n inliers among the rows in question, at most
-e n more than the rule allows are called outliers, on average. (The p-value e + (1 - e) p would keep the promise in full,
+e n more than the rule allows are called outliers, on average. (The p-value e + (1 - e) p would keep the whole promise,
 but is never below e, so that nothing would be found.)
 
 Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Only a
