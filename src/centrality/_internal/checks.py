@@ -27,13 +27,13 @@ class InputError(ValueError):
     """
 
 
-def warn_caller(text: str) -> None:
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn whoever called the package, wherever in it the warning arises."""
     here = str(Path(__file__).parents[1])
     level = 1
     while (caller := sys._getframe(level)).f_code.co_filename.startswith(here) and caller.f_back is not None:  # noqa: SLF001
         level += 1
-    warnings.warn(text, stacklevel=level + 1)
+    warnings.warn(text, category, stacklevel=level + 1)
 
 
 class InputTypeError(InputError, TypeError):

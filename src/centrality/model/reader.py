@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from centrality._internal.arrays import without_rounding
-from centrality._internal.checks import InputError, whole_number
+from centrality._internal.checks import InputError, warn_caller, whole_number
 from centrality._internal.input import CheckedRows, ModelRows, rows_to_score
 from centrality.analysis.drift import threshold_in_words
 from centrality.analysis.drift_columns import Constant, Names
@@ -113,7 +113,7 @@ class RowReader(ABC):
         if self.fitted.context is None:
             return rows
         for note in self.new_kinds(rows).notes():
-            warnings.warn(note, DataNote, stacklevel=2)
+            warn_caller(note, DataNote)
         return self.fitted.relative(rows)
 
     def windows_to_time(self, scores: Matrix, length: int) -> Matrix:
@@ -310,7 +310,7 @@ class RepresentationReader(RowReader):
         _require_rows(vectors)
         issues.require_few(self.input_spec().unreadable)
         for note in issues.notes():
-            warnings.warn(note, DataNote, stacklevel=2)
+            warn_caller(note, DataNote)
         return vectors
 
     def vectors_and_issues(self, X: ModelRows) -> tuple[NDArray[Any], CellIssues]:

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 
 JUMP = 20.0  # times the median of fitting: a column of numbers so much larger or smaller may be of another unit
-ENOUGH_TO_TELL = 20  # rows of which all lie beyond those of fitting
+ENOUGH_TO_TELL = 20  # rows of which nearly all lie beyond those of fitting
+NEARLY_ALL = 0.9  # of the rows: a placeholder or a late entry among the rows of a new month hides nothing
 FAR = 6.0  # deviations from the mean at which a cell unlike any in fitting is put
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
@@ -149,10 +150,13 @@ class LeftOut(ColumnEncoder):
 
 
 def beyond_all(x: NDArray[Any], ends: Sequence[float]) -> Mask:
-    """Return all cells that hold a number if they all lie on one side of the ends of fitting, else none."""
-    there = ~np.isnan(x)
-    outside = bool(ends) and there.sum() >= ENOUGH_TO_TELL and (np.nanmin(x) > ends[1] or np.nanmax(x) < ends[0])
-    return there if outside else np.zeros(len(x), dtype=bool)
+    """Return the cells beyond one of the ends of fitting if nearly all cells that hold a number are, else none."""
+    count = int((~np.isnan(x)).sum())
+    if ends and count >= ENOUGH_TO_TELL:
+        for outside in (x > ends[1], x < ends[0]):
+            if outside.sum() >= NEARLY_ALL * count:
+                return outside
+    return np.zeros(len(x), dtype=bool)
 
 
 def texts_of(values: pa.ChunkedArray) -> pa.Array:

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.checks import InputError, optional, whole_number
+from centrality._internal.checks import InputError, optional, warn_caller, whole_number
 from centrality._internal.files import write_atomically
 from centrality._internal.model_file import Arrays
 from centrality.representations.base import Options, State
@@ -52,7 +51,7 @@ class SkippedImages:
         """Warn of the images that could not be read, if there are any."""
         if self.names:
             unread = f"({len(self.names):,}): {first_few(self.names)}"
-            warnings.warn(f"Images that could not be read have no score {unread}.", DataNote, stacklevel=5)
+            warn_caller(f"Images that could not be read have no score {unread}.", DataNote)
 
 
 class VectorStore(Protocol):

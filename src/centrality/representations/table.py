@@ -1,7 +1,6 @@
 """Turn the columns of a table into numbers."""
 
 import unicodedata
-import warnings
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
@@ -196,7 +195,7 @@ class Table(Representation):
         vectors, unreadable = self.examined(X)
         unreadable.require_few(checked_share(self.unreadable))
         for note in unreadable.notes():
-            warnings.warn(note, DataNote, stacklevel=2)
+            warn_caller(note, DataNote)
         return vectors
 
     def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], CellIssues]:

@@ -7,7 +7,6 @@ of them the job stops, since the column is then no longer what the model was fit
 import difflib
 import os
 import stat
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality._internal.checks import InputError
+from centrality._internal.checks import InputError, warn_caller
 
 if TYPE_CHECKING:
     from centrality.tables.binary import Footer
@@ -92,7 +91,7 @@ class CellIssues:
     def warn(self) -> None:
         """Warn of what was wrong, in the name of whoever called the function that calls this."""
         for note in self.notes():
-            warnings.warn(note, DataNote, stacklevel=3)
+            warn_caller(note, DataNote)
 
     def require_few(self, most: float) -> None:
         """Raise if the cells of a column failed in more than this share of the rows, and in more than one.
@@ -196,7 +195,7 @@ def note_replaced(new: Iterable[str], there: Collection[str]) -> None:
     """Warn of columns of the data that new ones of the same name replace in the output."""
     if names := [name for name in new if name in there]:
         note = f"New columns replace those of the data called {first_few(names)}: rename these to keep both."
-        warnings.warn(note, DataNote, stacklevel=3)
+        warn_caller(note, DataNote)
 
 
 def repeated(names: Sequence[str]) -> list[str]:

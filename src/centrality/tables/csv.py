@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality._internal.checks import optional
+from centrality._internal.checks import optional, warn_caller
 from centrality.tables.columns import (
     DataNote,
     Format,
@@ -67,19 +67,19 @@ def open_excel(path: Path) -> TextSource:
         said = (
             f"{path}: only its longest sheet, {longest!r}, is read. For another ({others}), save that as a .csv file."
         )
-        warnings.warn(said, DataNote, stacklevel=2)
+        warn_caller(said, DataNote)
     table, *others_there = parts_of_sheet(sheets[longest])
     rows = [[str(cell) for cell in row] for row in table.rows[: 10 * PREAMBLE]]
     header = header_row(rows)
     strays = [part for part in others_there if part.top < table.top or min(len(part.rows), len(part.rows[0])) < 2]
     if header or any(part.top < table.top for part in strays):
         note = f"{path}: the header was found in row {table.top + header + 1}; what stands above it is left out."
-        warnings.warn(note, DataNote, stacklevel=2)
+        warn_caller(note, DataNote)
     for part in others_there:
         if part.top >= table.top:
             what = f"{len(part.rows)} rows" if part not in strays else repr(str(part.rows[0][0]))
             note = f"{path}: besides the largest table of {longest!r}, {what} at {part.place()} are left out."
-            warnings.warn(note, DataNote, stacklevel=2)
+            warn_caller(note, DataNote)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([_names(rows[header]), *table.rows[header + 1 :]])
     content = text.getvalue().encode()
@@ -231,10 +231,9 @@ class CsvDialect(Dialect):
         super().__init__(name)
         mark = recognised_separator(head, separator)
         if mark != separator:
-            warnings.warn(
+            warn_caller(
                 f"{name}: fields are separated by {SEPARATORS[mark]}, not by {SEPARATORS[separator]}; so it is read.",
                 DataNote,
-                stacklevel=2,
             )
         self.kind, self.mark, self.separator = kind, mark, mark.encode()
         self.keeps_gap_words = GAP_WORDS.get()
@@ -254,11 +253,10 @@ class CsvDialect(Dialect):
         self.rows_above = whole.count(b"\n", 0, len(whole) - len(block) + records[header][0]) + 1
         if header:
             title = " ".join(filter(None, rows[0]))
-            warnings.warn(
+            warn_caller(
                 f"{self.name}: the header was found in line {self.rows_above}; what stands above it is left out: "
                 f"{title!r:.60}.",
                 DataNote,
-                stacklevel=2,
             )
         self.names = _names(rows[header])
         require_distinct(repeated(self.names), self.name)
@@ -274,11 +272,10 @@ class CsvDialect(Dialect):
                 f"{self.name}: names of columns were wanted in the first line, got numbers: "
                 f"{self.mark.join(self.names[:8])}. Put a line of names above them."
             )
-        warnings.warn(
+        warn_caller(
             f"{self.name}: the first line holds only whole numbers ({first_few(self.names, 4)}); it is taken for the "
             "names of the columns, not for a row.",
             DataNote,
-            stacklevel=2,
         )
 
     def split(self, block: bytes) -> list[bytes]:

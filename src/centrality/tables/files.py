@@ -14,7 +14,6 @@ import os
 import re
 import stat
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,7 +28,7 @@ from zlib import crc32
 import pyarrow as pa
 
 from centrality._internal import files
-from centrality._internal.checks import InputError
+from centrality._internal.checks import InputError, warn_caller
 from centrality.tables.columns import DataNote, TableError, first_few, reading
 
 if TYPE_CHECKING:
@@ -171,11 +170,10 @@ class ToUtf8:
             self.encoding = "cp1252"
             decoded = self._decoded(piece, last=last)
             example = re.search(r"[^\W\d_]*[^\x00-\x7f][^\W\d_]*", decoded.decode())
-            warnings.warn(
+            warn_caller(
                 f"{self.name} is read as cp1252, the encoding of Windows, as it is not UTF-8: "
                 f"{example[0] if example else ''!r:.40}. If that is wrong, name another: --encoding.",
                 DataNote,
-                stacklevel=2,
             )
             return decoded
         self._is_ascii &= piece[:whole].isascii()

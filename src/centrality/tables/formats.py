@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from centrality import datasets
+from centrality._internal.checks import warn_caller
 from centrality.datasets import published
 from centrality.tables import files
 from centrality.tables.binary import (
@@ -221,7 +222,7 @@ def _open_folder(folder: str | os.PathLike[str]) -> Source:
             others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
             if others := [*others, *files.broken_links(folder)]:
                 note = f"{folder}: only its .parquet files are read, not {first_few(others, 3)}."
-                warnings.warn(note, DataNote, stacklevel=2)
+                warn_caller(note, DataNote)
         return open_files(str(folder), [files.join(folder, name) for name in names])
     images = files.files_below(folder, IMAGE_SUFFIXES)
     if not images or files.is_remote(folder):
