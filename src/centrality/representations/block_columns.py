@@ -406,8 +406,9 @@ class LongTexts(BlockEncoder):
         topics = min(TOPICS, len(encoder.vocabulary) - 1, len(texts) - 1)
         svd = TruncatedSVD(topics, random_state=0, n_iter=3)
         encoder.topics = svd.fit(encoder._weighted(matrix, encoder._idf())).components_.astype(np.float32)
-        for _, places in _sequences(texts):
-            np.add.at(encoder.with_sequence, places, 1)
+        for text, places in _sequences(texts):
+            once = np.unique(text * PLACES + places) % PLACES
+            encoder.with_sequence += np.bincount(once, minlength=PLACES).astype(np.int32)
         contents = encoder.contents(name, values, as_new=True)
         encoder.learn(contents)
         return encoder
@@ -472,7 +473,7 @@ class LongTexts(BlockEncoder):
         return normalize(weighted, copy=False)
 
     def _rarity(self, texts: list[str], *, as_new: bool) -> Column:
-        """Return the mean rarity of each text's sequences of letters, where each counts once."""
+        """Return the mean rarity of each text's sequences of letters."""
         others = self.with_sequence - 1 if as_new else self.with_sequence
         idf = np.log((1 + self.texts) / np.maximum(others, 1))
         sums, counts = np.zeros(len(texts)), np.zeros(len(texts))
@@ -509,7 +510,7 @@ class LongTexts(BlockEncoder):
 
 
 def _sequences(texts: list[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield which text has which sequences of letters, by their places, each once; many texts at a time."""
+    """Yield which text has which sequences of letters, by their places; many texts at a time."""
     first = 0
     while first < len(texts):
         parts: list[bytes] = []
@@ -524,8 +525,7 @@ def _sequences(texts: list[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np
             code |= letters[k : len(owner) + k] << np.uint32(8 * k)
         inside = owner[: len(owner) - LETTERS + 1] == owner[LETTERS - 1 :]
         places = ((code * MULTIPLIER) >> np.uint32(15)).astype(np.int64)[: len(inside)]
-        pairs = np.unique((owner[: len(inside)] * PLACES + places)[inside])
-        yield first + pairs // PLACES, pairs % PLACES
+        yield first + owner[: len(inside)][inside], places[inside]
         first += len(parts)
 
 
