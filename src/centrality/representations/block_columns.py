@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -352,6 +353,7 @@ class Pictures(BlockEncoder):
 WORD = re.compile(r"\w+")
 FEWEST_TEXTS_WITH = 2  # texts that must have a word
 MOST_WORDS = 30_000
+UNKNOWN = -1  # the place of a word that few texts of fitting have
 TOPICS = 100  # main components of words
 LETTERS = 4  # bytes of the sequences whose rarity counts: a word of another language has those of no other text
 PLACES = 1 << 17  # that sequences are hashed to
@@ -407,7 +409,8 @@ class LongTexts(BlockEncoder):
         svd = TruncatedSVD(topics, random_state=0, n_iter=3)
         encoder.topics = svd.fit(encoder._weighted(matrix, encoder._idf())).components_.astype(np.float32)
         for text, places in _sequences(texts):
-            once = np.unique(text * PLACES + places) % PLACES
+            pairs = np.sort(text * PLACES + places)
+            once = pairs[np.diff(pairs, prepend=-1) > 0] % PLACES
             encoder.with_sequence += np.bincount(once, minlength=PLACES).astype(np.int32)
         contents = encoder.contents(name, values, as_new=True)
         encoder.learn(contents)
@@ -448,15 +451,17 @@ class LongTexts(BlockEncoder):
 
         if not self._places:
             self._places = {word: place for place, word in enumerate(self.vocabulary)}
-        place_of = self._places.get
-        places: list[int] = []
-        ends, lengths = [0], []
+        found: list[int] = []
+        lengths = []
         for text in texts:
             words = WORD.findall(text.lower())
             lengths.append(len(words))
-            places.extend(place for word in words if (place := place_of(word)) is not None)
-            ends.append(len(places))
-        matrix = csr_matrix((np.ones(len(places)), places, ends), shape=(len(texts), len(self.vocabulary)))
+            found.extend(map(self._places.get, words, repeat(UNKNOWN)))
+        places = np.array(found, dtype=np.int64)
+        known = places != UNKNOWN
+        ends = np.concatenate([[0], np.cumsum(known)])[np.cumsum([0, *lengths])]
+        shape = len(texts), len(self.vocabulary)
+        matrix = csr_matrix((np.ones(int(known.sum())), places[known], ends), shape=shape)
         matrix.sum_duplicates()
         return matrix, np.array(lengths, dtype=np.float64)
 
