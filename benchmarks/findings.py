@@ -1,20 +1,30 @@
-"""Judge `centrality check`: `python -m benchmarks.findings [cells planted clean proofs time]`; without a part, all.
+"""Judge `centrality check`: `python -m benchmarks.findings [cells planted peers clean proofs time]`; or all parts.
 
 cells    Average precision of `.cells` on the real dirty tables with known truth, and the share of wrong cells among as
-         many first cells as are wrong; beside how rare a value is, and an isolation forest on codes. Columns in which
-         more than half of the cells differ are a matter of format, and left out.
+         many first cells as are wrong; beside how rare a value is, an isolation forest on codes, histograms as dBoost's
+         and the detectors of Raha (findings_peers.py). Columns in which more than half of the cells differ are a matter
+         of format, and left out.
 planted  Twelve kinds of fault, each planted into three real tables of other packages (344, 1,000 and 3,000 rows). A
          finding is right if it names the column, most of its rows are planted ones, and most planted rows are among
          its rows. Precision: of the findings that the table without the fault does not have.
+peers    The same files by Datalab, which names rows, and ydata-profiling, which names columns: only with a Python that
+         has both, $CENTRALITY_PEERS. Datalab is right if most rows of one of its issues are planted, and most planted
+         rows among them; ydata-profiling, in its minimal mode, if it has an alert of a planted column that the table
+         without the fault has not.
 clean    Files in which nothing is wrong, simulated and real: how many findings about rows there are.
 proofs   Three faults of well-known tables, and the place of the finding that names them.
 time     CPU seconds of `check` and of `rank` on 30,000 mixed rows.
 """
 
+import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,6 +32,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.metrics import average_precision_score
 
 import centrality
+from benchmarks import findings_peers
 from benchmarks._results import data, save
 from centrality.datasets import bundled, houses
 from centrality.findings import Finding
@@ -47,6 +58,8 @@ def cells() -> None:
             "findings.cells": centrality.check(dirty).cells.to_numpy(),
             "how rare the value is": rarity,
             "isolation forest on codes": rarity * 0 + forest[:, None],
+            "histograms, as dBoost": findings_peers.histograms(dirty),
+            "detectors of Raha, without labels": findings_peers.strategies(dirty),
         }
         for way, doubts in ways.items():
             order = np.argsort(-doubts[:, judged].ravel(), kind="stable")
@@ -183,6 +196,34 @@ def planted() -> None:
     print(f"{len(entries)} files: recall {found / len(entries):.3f}, precision {found / max(found + others, 1):.3f}")
 
 
+def peers() -> None:
+    """Look for the planted faults by Datalab and ydata-profiling."""
+    python = os.environ.get("CENTRALITY_PEERS")
+    if python is None:
+        print("peers: left out, $CENTRALITY_PEERS names no Python that has cleanlab and ydata-profiling")
+        return
+    entries: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        plans: dict[str, Plan] = {}
+        for name, table in real_tables().items():
+            table.to_csv(f"{folder}/{name}.csv", index=False)
+            for number, kind in enumerate(KINDS):
+                plans[f"{name} {kind}"] = plan(kind, name, table, np.random.default_rng(number))
+                plans[f"{name} {kind}"][0].to_csv(f"{folder}/{name} {kind}.csv", index=False)
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        subprocess.run([python, findings_peers.__file__, folder], check=True, env=environment)
+        answers = {file.stem: json.loads(file.read_text()) for file in Path(folder).glob("*.json")}
+    for file, (_, columns, rows) in plans.items():
+        name, kind = file.split(" ", 1)
+        before, found = answers[name], answers[file]
+        issues = [np.array(issue) for issue in found["datalab"].values()]
+        shares = [len(np.intersect1d(issue, rows)) / max(len(issue), len(rows)) for issue in issues]
+        alerts = [alert for alert in found["profile"] if alert not in before["profile"] and alert[1] in columns]
+        right = {"datalab": max(shares, default=0.0) > 1 / 2, "ydata_profiling": bool(alerts)}
+        entries.append({"table": name, "fault": kind} | {peer: int(found) for peer, found in right.items()})
+    save("findings_peers", entries)
+
+
 def clean_files() -> dict[str, Callable[[], object]]:
     """Return files in which nothing is wrong: twelve simulated, eight real."""
 
@@ -290,7 +331,7 @@ def speed() -> None:
     save("findings_time", entries)
 
 
-PARTS = {"cells": cells, "planted": planted, "clean": clean, "proofs": proofs, "time": speed}
+PARTS = {"cells": cells, "planted": planted, "peers": peers, "clean": clean, "proofs": proofs, "time": speed}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

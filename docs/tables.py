@@ -22,7 +22,7 @@ WITH_TABLES = (
     "explorer",
     "explanations",
 )
-GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks", "mixed_rows")
+GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks", "databases", "mixed_rows")
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",
@@ -283,9 +283,11 @@ def series_means() -> str:
 
 
 def series_events() -> str:
-    names = ["kind", "collection", "series", "false_alarms", "labelled", "found", "others"]
-    header = ["channels", "collection", "series", "false alarms asked", "labelled", "found", "called besides"]
-    return markdown(header, [[r[name] for name in names] for r in rows("series_events")])
+    """Return events found and called besides, of each collection by Timeline and of all by the others."""
+    header = ["channels", "collection", "method", "labelled", "found at .05", "besides", "found at .5", "besides"]
+    names = ["kind", "collection", "method", "labelled", "found_0.05", "others_0.05", "found_0.5", "others_0.5"]
+    chosen = [r for r in rows("series_events") if r["method"] == "Timeline" or r["collection"] == "all"]
+    return markdown(header, [[r[name] for name in names] for r in chosen])
 
 
 def series_alarms() -> str:
@@ -294,10 +296,21 @@ def series_alarms() -> str:
     return markdown(["nothing happens in", "series", "moments each", "false alarms at .05", "at .5"], body)
 
 
+def series_channels() -> str:
+    names = ["fault", "series", "found", "blamed"]
+    header = ["planted in one channel", "series", "found", "that channel blamed first"]
+    return markdown(header, [[r[name] for name in names] for r in rows("series_channels")])
+
+
+def series_bad() -> str:
+    body = [[r["input"], r["error"] and f"refused: {r['error']}", r["notes"], r["events"]] for r in rows("series_bad")]
+    return markdown(["input", "error", "notes", "events"], body)
+
+
 def series_speed() -> str:
-    names = ["moments", "channels", "cpu_seconds", "peak_MiB"]
-    body = [[people(r[name]) for name in names] for r in rows("series_speed")]
-    return markdown(["moments", "channels", "seconds of the CPU, fit and scores", "peak MiB of the process"], body)
+    names = ["moments", "channels", "series", "cpu_seconds", "peak_MiB"]
+    header = ["moments", "channels", "series", "seconds of the CPU, fit and scores", "peak MiB of the process"]
+    return markdown(header, [[people(r[name]) for name in names] for r in rows("series_speed")])
 
 
 def marks_error_rates() -> str:
@@ -336,6 +349,8 @@ MADE = (
     series_means,
     series_events,
     series_alarms,
+    series_channels,
+    series_bad,
     series_speed,
 )
 TABLES = {make.__name__: make for make in (*MADE, *tables_of_choices.MADE, *tables_of_speed.MADE)}

@@ -90,6 +90,17 @@ def findings_cells() -> str:
     return markdown(["way", "average precision", "wrong among as many first"], body)
 
 
+def findings_peers() -> str:
+    ours, others = rows("findings_planted"), rows("findings_peers")
+    faults = list(dict.fromkeys(r["fault"] for r in ours))
+    body = []
+    for fault in faults:
+        counts = [sum(int(r["found"]) for r in ours if r["fault"] == fault)]
+        counts += [sum(int(r[peer]) for r in others if r["fault"] == fault) for peer in ("datalab", "ydata_profiling")]
+        body.append([fault, *(f"{count} of 3" for count in counts)])
+    return markdown(["fault", "centrality check", "Datalab", "ydata-profiling"], body)
+
+
 def findings_planted() -> str:
     found = rows("findings_planted")
     body = []
@@ -155,4 +166,5 @@ MADE = (
     mixed_rows_time,
     findings_cells,
     findings_planted,
+    findings_peers,
 )

@@ -241,7 +241,29 @@ def explorer_memory() -> str:
     return markdown(["after", "before", "after it", "change", "wanted"], body)
 
 
+def databases() -> str:
+    body = [
+        [
+            r["what"],
+            f"{int(r['rows']):,}",
+            f"{float(r['seconds']):.1f}",
+            f"{float(r['cpu_s']):.1f}",
+            f"{int(r['rows_per_s']):,}",
+            r["peak_mib"],
+        ]
+        for r in rows("databases")
+    ]
+    return markdown(["", "rows of 16 numbers", "seconds", "seconds of a core", "rows/s", "peak MiB"], body)
+
+
+def databases_extras() -> str:
+    body = [[f"`{r['extra']}`", r["packages"], f"{float(r['mb']):.1f}", r["largest"]] for r in rows("databases_extras")]
+    return markdown(["extra", "packages", "MB on disk", "the largest, in MB"], body)
+
+
 MADE = (
+    databases,
+    databases_extras,
     streams,
     service,
     service_arrow,

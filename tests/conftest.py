@@ -2,6 +2,7 @@ import os
 from collections.abc import Generator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,11 +89,11 @@ def data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory) -> Generator[str]:
+def postgres_server() -> Generator[str]:
     """A PostgreSQL on loopback that lives as long as the tests: a must in CI, a reason to skip elsewhere."""
     from tests import postgres
 
-    with postgres.server(tmp_path_factory.mktemp("postgres")) as address:
+    with TemporaryDirectory(prefix="centrality-postgres-") as folder, postgres.server(Path(folder)) as address:
         yield address
 
 

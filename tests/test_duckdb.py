@@ -9,7 +9,7 @@ import centrality.duckdb
 from centrality import FUSE, Chain
 from centrality._internal.checks import InputError
 from centrality.datasets import houses
-from centrality.representations import Table
+from centrality.representations import Series, Table
 from tests.conftest import quick
 
 
@@ -83,8 +83,7 @@ def test_rows_more_than_one_call_takes_are_scored_alike(con):
 
 
 def test_a_model_of_a_series_is_refused(con):
-    from centrality.representations import Series
 
     series = pa.table({"value": np.sin(np.arange(600) / 5)})
     with pytest.raises(InputError, match="got one of a series"):
-        centrality.duckdb.register(con, Chain(SeriesWindows("value", window=20), quick()).fit(series))
+        centrality.duckdb.register(con, Chain(Series(window=20, column="value"), quick()).fit(series))

@@ -101,7 +101,8 @@ def public_methods(thing: type) -> list[str]:
 # Methods of models in the order in which people need them.
 FIRST = (
     "fit", "partial_fit", "centrality", "heads", "score_samples", "decision_function", "predict",
-    "calibrate", "p_values", "p_value_intervals", "severity", "certificate", "detect", "threshold", "monitor",
+    "calibrate", "p_values", "p_value_intervals", "severity", "stands_apart", "certificate", "odd_share", "detect",
+    "threshold", "stability", "monitor", "streams",
     "explain", "reasons", "kind", "toward_center",
     "drift", "drift_report", "report", "standard_error", "raw", "transform",
     "get_feature_names_out", "save", "to_onnx", "explore", "as_in_paper",

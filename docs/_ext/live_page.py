@@ -16,7 +16,7 @@ def write(folder: Path) -> int:
 
     rows = houses()
     folder.mkdir(parents=True, exist_ok=True)
-    view = explored(Chain(Table(), FUSE(random_state=0)).fit(rows), rows, on="pca", title="1,200 houses")
+    view = explored(Chain(Table(), FUSE(random_state=0)).fit(rows), rows, on="pca", title="houses.csv")
     return export(view, folder / NAME)
 
 

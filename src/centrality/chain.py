@@ -106,7 +106,7 @@ class Chain(CentralityModel):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
-            self._leave_constants_out_of_given(model)
+            self._ignore_constant_context(model)
             model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
@@ -174,14 +174,14 @@ class Chain(CentralityModel):
         places, of_all = (self.representation_.places(rows, block) for rows in (X, among))
         return nearest_rows(places, of_all, top)
 
-    def _leave_constants_out_of_given(self, model: FUSE) -> None:
-        """Ignore columns of the context that are the same in every row, as they judge no row otherwise; say so."""
-        given = model.given
-        names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    def _ignore_constant_context(self, model: FUSE) -> None:
+        """Leave columns out of the context that are the same in every row, and warn: they distinguish no rows."""
+        context = model.given
+        names = [context] if isinstance(context, str) else list(context) if isinstance(context, Iterable) else []
         constant = [name for name in names if name in self.representation_.watched()]
         if constant:
-            said = f"{first_few(constant)} {'is' if len(constant) == 1 else 'are'} the same in every row"
-            warn_caller(f"given: {said}, and ignored.")
+            verb = "is" if len(constant) == 1 else "are"
+            warn_caller(f"given: {first_few(constant)} {verb} the same in every row, and ignored.")
             model.set_params(given=[name for name in names if name not in constant] or None)
 
     def set_params(self, **params: Any) -> Self:
@@ -291,7 +291,9 @@ def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FU
     """Return the model of rows in this file; raise if it is one of a series."""
     model: FUSE | Chain | Timeline = load(path, device=device)
     if isinstance(model, Timeline):
-        raise InputError(f"{path} is a model of series, and judges moments: rank, detect, score and drift take it.")
+        raise InputError(
+            f"{path} is a model of series, and judges moments: rank, detect, score, drift and serve take it."
+        )
     return model
 
 

@@ -130,7 +130,8 @@ def tasks(work: Callable[[Item], Result], items: Sequence[Item], num_gpus: int =
     """Yield each item with the result of `work` when Ray has done it, on a core and so many GPUs: a runner."""
     ray = optional("ray", "cluster")
     task = ray.remote(max_retries=RETRIES, num_cpus=1, num_gpus=num_gpus)(outcome)
-    shared_work, to_come = ray.put(work), iter(items)
+    shared_work = ray.put(work)
+    to_come = iter(items)
     waiting: dict[object, Item] = {}  # by Ray's reference to the result
     already_warned: set[str] = set()
     try:

@@ -55,7 +55,8 @@ class Functions:
             return self._table([row.field(name) for name in self._columns])
         if len(arrays) != len(self._columns):
             raise InputError(
-                f"{len(self._columns)} columns were wanted, in this order: {first_few(self._columns)}, got {len(arrays)}. "
+                f"{len(self._columns)} columns were wanted, in this order: {first_few(self._columns)}, "
+                f"got {len(arrays)}. "
                 "Or give the whole row, by the name of its table: centrality(orders) ... FROM orders."
             )
         return self._table(arrays)
@@ -63,7 +64,10 @@ class Functions:
     def _table(self, arrays: list[pa.Array]) -> pa.Table:
         """Return columns as a table; what SQL writes as 1.5 is a decimal number, which a model of numbers takes too."""
         if self._of_numbers:
-            arrays = [one.cast(pa.float64()) if pa.types.is_decimal(one.type) else one for one in arrays]
+            arrays = [
+                one.cast(pa.float64()) if pa.types.is_decimal(one.type) or pa.types.is_null(one.type) else one
+                for one in arrays
+            ]
         return pa.Table.from_arrays(arrays, names=self._columns)
 
     def _scored(
@@ -149,7 +153,7 @@ def register(
     >>> con.sql("SELECT house FROM houses ORDER BY centrality(houses) LIMIT 1").fetchall()
     [('H1195',)]
     """
-    duckdb = optional("duckdb", "databases")
+    types = optional("duckdb.func", "databases")
     functions = Functions(model, one_t(model.t if t is None else t))
     returns = {"centrality": "DOUBLE", "p_value": "DOUBLE", "reason": "VARCHAR"}
     explains = Adapter(model, columns_of(model)).explains
@@ -162,7 +166,7 @@ def register(
             getattr(functions, name),
             None,
             returns[name],
-            type="arrow",  # type: ignore[arg-type]
-            null_handling="special",  # type: ignore[arg-type]
+            type=types.PythonUDFType.ARROW,
+            null_handling=types.FunctionNullHandling.SPECIAL,
         )
     return functions

@@ -130,6 +130,7 @@ def grid(
     """
     centre = np.median(points, axis=0)
     reach = 1.2 * np.quantile(np.abs(points - centre), 0.995)
-    x, y = (np.linspace(centre[k] - reach, centre[k] + reach, size) for k in (0, 1))
+    x = np.linspace(centre[0] - reach, centre[0] + reach, size)
+    y = np.linspace(centre[1] - reach, centre[1] + reach, size)
     corners = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     return x, y, model.centrality(corners, t=list(ts)).reshape(size, size, len(ts))

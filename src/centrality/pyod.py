@@ -71,12 +71,8 @@ class FUSEDetector(BaseDetector):
         return -self.detector_.score_samples(X)
 
 
-def _signature() -> inspect.Signature:
-    """Return a signature with FUSE's parameters: written down once, and read by PyOD and scikit-learn."""
-    init = inspect.signature(FUSEDetector.__init__)
-    ours = [init.parameters["self"], init.parameters["contamination"]]
-    others = [p for name, p in inspect.signature(FUSE).parameters.items() if name != "contamination"]
-    return init.replace(parameters=[*ours, *others])
-
-
-FUSEDetector.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
+# PyOD and scikit-learn read the parameters from the signature: those of FUSE need not be written down again.
+_INIT = inspect.signature(FUSEDetector.__init__)
+_FIRST = [_INIT.parameters["self"], _INIT.parameters["contamination"]]
+_OTHERS = [parameter for name, parameter in inspect.signature(FUSE).parameters.items() if name != "contamination"]
+FUSEDetector.__init__.__signature__ = _INIT.replace(parameters=[*_FIRST, *_OTHERS])  # type: ignore[attr-defined]

@@ -73,7 +73,7 @@ def median(model: _Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
     scores = _scores(model, rows)
     deep = rows[np.argsort(-scores)[: max(2 * rows.shape[1], 20)]]
     directions = np.concatenate([deep - deep[0], deep[0] - deep])
-    # all points known to be deepest, and how deep
+    # The deepest points so far, and their depth.
     best = rows[[scores.argmax()]]
     height = scores.max()
     tries = np.concatenate([deep, deep.mean(0, keepdims=True)])

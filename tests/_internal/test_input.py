@@ -30,6 +30,7 @@ KINDS = {
     "every second row": lambda X: np.repeat(X, 2, axis=0)[::2],
     "list": np.ndarray.tolist,
     "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "pandas, sparse": lambda X: pd.DataFrame(X, columns=NAMES).astype(pd.SparseDtype(float, 0.0)),
     "polars": lambda X: pl.DataFrame(X, schema=NAMES),
     "Arrow": lambda X: pa.table({name: X[:, j] for j, name in enumerate(NAMES)}),
     "torch": torch.from_numpy,
@@ -47,7 +48,7 @@ def test_every_kind_of_table_gives_the_same_scores(kind):
     expected = quick().fit(X).heads(X)
     model = quick().fit(given)
     np.testing.assert_allclose(model.heads(given), expected, rtol=1e-6)
-    if kind in ("pandas", "polars", "Arrow"):
+    if kind in ("pandas", "pandas, sparse", "polars", "Arrow"):
         assert model.feature_names_in_.tolist() == NAMES
 
 

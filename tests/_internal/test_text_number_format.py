@@ -54,7 +54,7 @@ def test_a_share_that_is_hardly_more_than_nothing_is_said_to_be_small():
     ],
 )
 def test_a_score_column_has_no_dot_and_none_but_its_kind_at_the_models_own_t(t, name):
-    assert column_name("centrality", t, own=0.3) == name
+    assert column_name("centrality", t, model_t=0.3) == name
     assert name.isidentifier()
 
 

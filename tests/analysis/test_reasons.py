@@ -136,7 +136,8 @@ def test_a_ranking_says_why_the_peripheral_rows_are(made, capsys):
     assert main(ask) == 0
     central, peripheral = capsys.readouterr().out.split("\n\n")
     assert "↳" not in central
-    assert "↳ weight, kg 250, typically" in peripheral
+    assert "↳ " in peripheral
+    assert ": weight, kg 250, typically" in peripheral
     assert main([*ask, "--json"]) == 0
     worst = json.loads(capsys.readouterr().out)["peripheral"][0]
     assert worst["reasons"][0]["feature"] == "weight, kg"

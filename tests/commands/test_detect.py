@@ -96,3 +96,10 @@ def test_another_column_of_a_new_ones_name_is_replaced_and_a_note_says_so(folder
     note = "centrality: note: New columns replace those of the data called 'row': rename these to keep both."
     assert note in capsys.readouterr().err
     assert {598, 599} <= set(tables.read(tmp_path / "odd.csv")["row"].to_pylist())
+
+
+def test_a_job_fails_if_as_many_rows_are_called_as_it_names(folder):
+    detect = ["detect", str(folder / "m.safetensors"), str(folder / "rows.csv"), "--contamination", "0.01", "--quiet"]
+    assert main(detect) == 0
+    assert main([*detect, "--fail-on", "6"]) == 1  # 1% of 600 rows
+    assert main([*detect, "--fail-on", "7"]) == 0

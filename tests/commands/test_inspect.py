@@ -40,3 +40,23 @@ def test_reading_a_model_needs_no_torch(model):
     script = f"{start}main(['inspect', {str(model)!r}])\nprint('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_the_card_says_what_the_model_learned_from_and_how_that_went(tmp_path, capsys):
+    table = pa.table({"size": np.arange(40.0), "a|b <i>*": ["red", "blue"] * 20})
+    tables.write(table, tmp_path / "t.parquet")
+    fit = ["fit", str(tmp_path / "t.parquet"), "-o", str(tmp_path / "m.safetensors"), "--represent", "table"]
+    assert main([*fit, "--max-steps", "9", "--random-state", "0"]) == 0
+    assert main(["inspect", str(tmp_path / "m.safetensors"), "--card", str(tmp_path / "card.md")]) == 0
+    card = (tmp_path / "card.md").read_text()
+    assert "**Learned from**: 40 rows, of which the file holds none" in card
+    assert r"| a\|b \<i\>\* | category, 2 levels |" in card
+    for part in ("# m\n", "## Training", "## Limits"):
+        assert part in card
+    assert f"Card: {tmp_path}/card.md" in capsys.readouterr().out
+
+
+def test_the_card_of_a_model_of_numbers_names_its_columns(model, tmp_path):
+    assert main(["inspect", str(model), "--card", str(tmp_path / "card.md")]) == 0
+    assert "length, width: numbers." in (tmp_path / "card.md").read_text()
+    assert main(["inspect", str(model), "--card", str(model)]) == 2

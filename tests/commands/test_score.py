@@ -1,12 +1,15 @@
 """centrality score: columns of scores beside those of the input."""
 
+import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from centrality import load, tables
 from centrality.apps.cli import main
+from tests.commands.said import said
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
@@ -74,7 +77,9 @@ def test_one_line_says_whether_the_threshold_of_the_model_still_holds(folder, ca
     text = said(capsys, "score", folder / "m.safetensors", folder / "rows.csv", "-o", tmp_path / "s.csv", "--severity")
     assert re.search(r"The model's threshold still holds: [0-9.]+% of the new rows are called outliers, ", text)
     scored = tables.read(tmp_path / "s.csv")
-    np.testing.assert_allclose(scored["severity"], load(folder / "m.safetensors").severity(tables.read(folder / "rows.csv")))
+    np.testing.assert_allclose(
+        scored["severity"], load(folder / "m.safetensors").severity(tables.read(folder / "rows.csv"))
+    )
     moved = tables.read(folder / "rows.csv").to_pandas() + 3
     tables.write(pa.table(moved), tmp_path / "moved.csv")
     text = said(capsys, "score", folder / "m.safetensors", tmp_path / "moved.csv", "-o", tmp_path / "s.csv")

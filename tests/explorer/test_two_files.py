@@ -30,7 +30,7 @@ def old() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def new() -> pa.Table:
-    return rows(200, 1, kind=["c"] * 40 + ["a"] * 160)
+    return rows(200, 1, kind=["c"] * 40 + ["a", "b"] * 80)
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from centrality.apps.mcp import Sources
 from centrality.apps.mcp.answers import LONGEST, Results, answer, shortened
 from centrality.apps.mcp.server import server_of
 from centrality.datasets import houses
+from tests.present import present
 
 pytestmark = pytest.mark.slow
 
@@ -69,9 +70,15 @@ def told(sources: Sources, tool: str, **arguments: Any) -> dict[str, Any]:
     return asked(sources, lambda client: told_by(client, tool, **arguments))
 
 
+def text_in(result: Any) -> str:
+    """Return the text of a result, which is all that there is in it."""
+    (content,) = result.content
+    return str(content.text)
+
+
 async def told_by(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
-    text = result.content[0].text
+    text = text_in(result)
     assert not result.is_error, text
     assert result.structured_content is None  # else all would be sent twice
     assert len(text.encode()) <= LONGEST
@@ -87,8 +94,8 @@ def refused(sources: Sources, tool: str, **arguments: Any) -> str:
 
     async def ask(client: Client) -> str:
         result = await client.call_tool(tool, arguments)
-        assert result.is_error, result.content[0].text
-        return result.content[0].text
+        assert result.is_error, text_in(result)
+        return text_in(result)
 
     text = asked(sources, ask)
     assert len(text.encode()) <= LONGEST + 100
@@ -122,8 +129,8 @@ def test_only_files_inside_are_listed_and_links_that_lead_out_are_not(sources):
 
 @pytest.mark.parametrize(
     "name",
-    ["../secret.csv", "tables/../secret.csv", "tables/link.csv", "tables/up/secret.csv", "/etc/passwd", "tables/nowhere.csv",
-     "tables/circle.csv", "tables/pipe.csv", "tables", "tables/", "iris", "-", "tables/deep", "s3://bucket/rows.parquet",
+    ["../secret.csv", "tables/../secret.csv", "tables/link.csv", "tables/up/secret.csv", "/etc/passwd",
+     "tables/nowhere.csv", "tables/circle.csv", "tables/pipe.csv", "tables", "tables/", "iris", "-", "tables/deep", "s3://bucket/rows.parquet",
      "sqlite:/etc/passwd#x", "env:HOME#x", "tables/a\0.csv", "file:///etc/passwd", "tables//etc/passwd", "x" * 400],
 )  # fmt: skip
 def test_nothing_else_can_be_read_whatever_it_is_called(sources, name):
@@ -133,8 +140,7 @@ def test_nothing_else_can_be_read_whatever_it_is_called(sources, name):
 
 
 def test_answers_do_not_show_where_folders_lie(sources, folder):
-    said = told(sources, "check", source="tables/houses.csv")
-    assert str(folder.parent) not in json.dumps(said)
+    assert str(folder.parent) not in json.dumps(told(sources, "check", source="tables/houses.csv"))
     (folder / "broken.parquet").write_bytes(b"PAR1 no")
     try:
         assert "tables/broken.parquet cannot be read" in (
@@ -294,8 +300,9 @@ def test_nothing_named_is_refused(capsys, tmp_path):
 def test_over_stdio_as_an_agent_starts_it(folder):
     async def ask() -> dict[str, Any]:
         command = ["-m", "centrality", "mcp", "--folder", str(folder)]
-        async with Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))) as client:
-            assert client.server_info.name == "centrality"
+        started = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+        async with Client(started, mode="legacy") as client:  # waits as long as the start takes
+            assert present(client.server_info).name == "centrality"
             return await told_by(client, "rank", source="tables/houses.csv", top=1)
 
     assert asyncio.run(ask())["data"][0]["row"] == 1195
@@ -323,9 +330,11 @@ def test_over_http_with_the_token_and_not_without(folder, tmp_path):
             url = found[0]
 
             async def ask(headers: dict[str, str]) -> dict[str, Any]:
-                async with httpx2.AsyncClient(headers=headers, timeout=120) as http:
-                    async with Client(streamable_http_client(url, http_client=http)) as client:
-                        return await told_by(client, "describe", source="tables/houses.csv")
+                async with (
+                    httpx2.AsyncClient(headers=headers, timeout=120) as http,
+                    Client(streamable_http_client(url, http_client=http), mode="legacy") as client,
+                ):
+                    return await told_by(client, "describe", source="tables/houses.csv")
 
             assert "1,200 rows" in asyncio.run(ask({"Authorization": "Bearer s3cret"}))["read"]
             for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "s3cret"}):

@@ -1,11 +1,15 @@
 """FUSE and Chain are one interface: what works on rows of numbers works on raw rows."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import centrality
 from centrality import FUSE, Chain, PaperFUSE, load
-from centrality.model.interface import CentralityModel, with_fitted
+from centrality.apps.explorer import widget
+from centrality.model.interface import CentralityModel, explorer, with_fitted
 from centrality.model.reader import NumberReader
 from centrality.onnx import Scorer
 from centrality.representations import Table
@@ -28,7 +32,7 @@ def public(kind: type) -> set[str]:
 
 def test_fuse_and_chain_have_the_same_public_names_and_these_are_few():
     assert public(FUSE) == public(Chain) == public(PaperFUSE)
-    assert len(public(FUSE)) <= 41
+    assert len(public(FUSE)) <= 44
 
 
 def test_its_scores_are_those_of_fuse_on_its_vectors(chain):
@@ -117,3 +121,11 @@ def test_a_new_kind_of_model_needs_little_to_offer_everything(blob):
     np.testing.assert_array_equal(shifted.explain(blob[:5] - 1, 0.5), plain.explain((blob[:5] - 1) + 1, 0.5))
     assert len(shifted.reasons(blob[:5] - 1)) == 5
     assert shifted.toward_center(blob[:2], steps=3).shape == (2, 4, 2)
+
+
+def test_only_the_front_door_and_one_function_of_models_name_the_applications_above_them():
+    package = Path(centrality.__file__).parent
+    below = (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "apps")
+    naming = {str(path.relative_to(package)) for path in below if "centrality.apps" in path.read_text(encoding="utf-8")}
+    assert naming == {"__main__.py", str(Path("model", "interface.py"))}
+    assert explorer() is widget

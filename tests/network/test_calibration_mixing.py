@@ -128,7 +128,7 @@ def test_squeezing_has_no_kink_at_the_median_row():
     assert above - at == pytest.approx(at - below, rel=1e-4)
 
 
-@pytest.mark.parametrize("t", [-0.1, 1.5, np.nan, "half", [], [0.5, 2], None, [[0.5]]])
+@pytest.mark.parametrize("t", [-0.1, 1.5, np.nan, "half", "0.5", True, [], [0.5, 2], None, [[0.5]]])
 def test_a_t_outside_0_and_1_is_refused_with_what_came(t):
     with pytest.raises(ValueError, match=r"t must lie between 0 \(global\) and 1 \(local\).* got "):
         blend(np.full((1, 2), 0.5), t)

@@ -23,6 +23,7 @@ OPTIONAL = [
     *("matplotlib", "pyod", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
     *("pycatch22", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
     *("httptools", "uvloop", "openpyxl", "prometheus_client", "onnx", "onnxruntime", "huggingface_hub", "torch"),
+    *("adbc_driver_postgresql", "adbc_driver_manager", "duckdb", "mcp"),
 ]
 START = """
 import numpy as np
@@ -47,12 +48,19 @@ USES = {
         "from centrality import distributed\n"
         "distributed.score(load('{folder}/rows.safetensors'), '{folder}/rows.csv', '{folder}/out/')",
     ),
+    "a table of PostgreSQL": ("databases", "tables.read('postgresql://localhost/shop#orders')"),
+    "a table of DuckDB": ("databases", "tables.write(tables.read('{folder}/rows.csv'), 'duckdb:{folder}/new.db#rows')"),
+    "functions in DuckDB": (
+        "databases",
+        "import centrality.duckdb; centrality.duckdb.register(None, load('{folder}/rows.safetensors'))",
+    ),
     "spark.score": ("spark", "from centrality import spark; spark.score(load('{folder}/rows.safetensors'), None)"),
     "umap": ("maps", "from centrality import maps; maps.embed(X, method='umap')"),
     "fetch": ("data", "from centrality import datasets; datasets.fetch('breastw')"),
     "explore": ("explore", "load('{folder}/rows.safetensors').explore(X)"),
     "explore a chain": ("explore", "load('{folder}/mixed.safetensors').explore(X)"),
     "a picture in the explorer": ("explore", "from centrality.apps.explorer.content import thumbnail; thumbnail(X)"),
+    "tools for agents": ("mcp", "from centrality.apps.mcp import Sources"),
     "service": ("serve", "from centrality.apps.service import App"),
 }
 # Commands: the extra that each one lacks.
@@ -66,6 +74,8 @@ COMMANDS = {
     "fit breastw -o new.safetensors": "data",
     "serve rows.safetensors": "serve",
     "export rows.safetensors -o new.onnx": "onnx",
+    "mcp --folder .": "mcp",
+    "check postgresql://localhost/shop --table orders": "databases",
 }
 # Packages of an extra beside its first one: the extra, and a use that needs it. Those of a line are hidden together.
 SECOND = [

@@ -108,8 +108,6 @@ def test_long_series_have_no_more_false_alarms_than_asked_for():
     """Blocks of noise whose highest scores follow the curve: 640 of them, a series of 160,000 moments."""
     rng = np.random.default_rng(0)
     below = rng.uniform(size=(400, 640))
-    highest = (1 - (-np.log(np.minimum(below, 0.99))) ** 0.15) / 0.15 + 0.5 * np.log(
-        0.01 / np.minimum(1 - below, 0.01)
-    )
+    highest = (1 - (-np.log(np.minimum(below, 0.99))) ** 0.15) / 0.15 + 0.5 * np.log(0.01 / np.minimum(1 - below, 0.01))
     called = sum(int((row > Peaks(np.sort(row), 250).threshold(0.5, 160_000)).sum()) for row in highest)
     assert abs(called / 400 - 0.5) < 4 * np.sqrt(0.5 / 400) + 0.05

@@ -86,6 +86,13 @@ def test_what_is_no_moment_is_refused(model, tmp_path):
         stream.push(["a", 1.0])
     with pytest.raises(InputError, match="The channel 'x1' was wanted"):
         stream.push({"x0": 1.0})
+    for state in ("{}", '{"channels": ["x0", "x1"], "series": {"a": {"rows": [[1.0]], "silent": [0, 0]}}}', "\x00"):
+        (tmp_path / "state.json").write_text(state)
+        with pytest.raises(InputError, match="is no state of a stream"):
+            stream.restore(tmp_path / "state.json")
+    (tmp_path / "state.json").write_text('{"channels": ["load"], "series": {}}')
+    with pytest.raises(InputError, match="remembers other channels: load"):
+        stream.restore(tmp_path / "state.json")
     (tmp_path / "state.json").write_text("{}")
     with pytest.raises(InputError, match="is no state of a stream"):
         stream.restore(tmp_path / "state.json")

@@ -73,6 +73,16 @@ def test_p_values_are_the_models_own(server, model):
     np.testing.assert_array_equal(np.column_stack([found["p_value_t0"], found["p_value_t100"]]), expected)
 
 
+def test_severities_are_the_models_own_beside_p_values_or_alone(server, model):
+    rows = X[:50].to_numpy().tolist()
+    alone = server.score(rows=rows, t=[0, 1], severity=True)
+    expected = model.severity(X[:50], t=[0, 1])
+    np.testing.assert_allclose(np.column_stack([alone["severity_t0"], alone["severity_t100"]]), expected)
+    both = server.score(rows=rows, t=[0, 1], severity=True, p_values=True)
+    assert both["severity_t0"] == alone["severity_t0"]
+    assert "p_value_t0" in both
+
+
 def test_explanations_are_the_models_own(server, model):
     found = server.score(rows=X[:7].to_numpy().tolist(), t=0.25, explain=True)
     assert list(found) == ["centrality_t25", "contribution_a", "contribution_b", "contribution_c"]

@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality import tables
+from centrality import Chain, check, rank, tables
 from centrality._internal.checks import InputError
 from centrality.apps.cli import main
 from centrality.apps.commands._arguments import DATABASES
 from centrality.bulk import sample
-from centrality.tables import database
+from centrality.representations import Table
+from centrality.tables import database, formats
 from centrality.tables.database import DatabaseError, DatabasePlace, database_access
 from tests.conftest import quick
 from tests.postgres import run_sql
@@ -87,7 +88,7 @@ def test_names_of_tables_and_columns_may_be_anything(place, name):
 
 def test_a_table_that_exists_is_not_touched_unless_told(place):
     tables.write(ORDERS, f"{place}#orders")
-    with pytest.raises(DatabaseError, match="has a table 'orders' already: .*--if-exists replace or append"):
+    with pytest.raises(DatabaseError, match=r"has a table 'orders' already: .*--if-exists replace or append"):
         tables.write(ORDERS, f"{place}#orders")
     with database_access(if_exists="append"):
         tables.write(ORDERS, f"{place}#orders")
@@ -103,22 +104,26 @@ def test_a_table_that_exists_is_not_touched_unless_told(place):
         pass
 
 
+def fail_in_the_middle(place: str) -> None:
+    """Write some rows, and raise before the end."""
+    with formats.open_output(place) as sink:
+        sink.write(ORDERS)
+        raise RuntimeError("in the middle")
+
+
 @pytest.mark.parametrize("if_exists", ["append", "replace"])
 def test_a_job_that_fails_in_the_middle_leaves_what_was_there(place, if_exists):
     tables.write(ORDERS, f"{place}#orders")
     with database_access(if_exists=if_exists), pytest.raises(RuntimeError, match="in the middle"):
-        with tables.formats.open_output(f"{place}#orders") as sink:
-            sink.write(ORDERS)
-            raise RuntimeError("in the middle")
+        fail_in_the_middle(f"{place}#orders")
     assert tables.read(f"{place}#orders").equals(ORDERS)
     assert names_of_tables(place) == ["orders"]
 
 
 def test_a_job_that_fails_leaves_no_new_database(tmp_path):
     for kind in ("sqlite", "duckdb"):
-        with pytest.raises(RuntimeError), tables.formats.open_output(f"{kind}:{tmp_path}/new.db#orders") as sink:
-            sink.write(ORDERS)
-            raise RuntimeError
+        with pytest.raises(RuntimeError, match="in the middle"):
+            fail_in_the_middle(f"{kind}:{tmp_path}/new.db#orders")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -126,7 +131,7 @@ def test_only_some_columns_are_written_where_others_are_not_wanted(place):
     with database_access(only=["id", "amount"]):
         tables.write(ORDERS, f"{place}#orders")
     assert tables.read(f"{place}#orders").equals(ORDERS.select(["id", "amount"]))
-    with database_access(only=["idd"]), pytest.raises(tables.TableError, match="'idd'. Did you mean 'id'"):
+    with database_access(only=["idd"]), pytest.raises(tables.TableError, match=r"'idd'. Did you mean 'id'"):
         tables.write(ORDERS, f"{place}#other")
     assert names_of_tables(place) == ["orders"]
 
@@ -139,9 +144,9 @@ def test_columns_that_hold_nothing_are_read_as_gaps(place):
 
 def test_a_missing_table_or_none_named_is_said_with_those_that_there_are(place):
     tables.write(ORDERS, f"{place}#orders")
-    with pytest.raises(DatabaseError, match="no table 'order'. Tables: 'orders'"):
+    with pytest.raises(DatabaseError, match=r"no table 'order'. Tables: 'orders'"):
         tables.read(f"{place}#order")
-    with pytest.raises(InputError, match="say which rows: --table NAME .*Tables: 'orders'"):
+    with pytest.raises(InputError, match=r"say which rows: --table NAME .*Tables: 'orders'"):
         tables.read(place)
     with pytest.raises(InputError, match="say which table to write: --into NAME"):
         tables.write(ORDERS, place)
@@ -171,7 +176,7 @@ def test_a_query_of_postgresql_that_would_write_is_refused_by_the_database(postg
 def test_a_query_of_duckdb_reads_no_other_files(tmp_path):
     (tmp_path / "secret.csv").write_text("a\n1\n")
     tables.write(ORDERS, f"duckdb:{tmp_path}/rows.db#orders")
-    with pytest.raises(DatabaseError, match="(?i)disabled"):
+    with pytest.raises(DatabaseError, match=r"(?i)disabled"):
         tables.read(f"duckdb:{tmp_path}/rows.db#query=SELECT * FROM '{tmp_path}/secret.csv'")
 
 
@@ -191,14 +196,16 @@ def test_types_of_postgresql_are_kept(postgres):
     assert kinds["a"] == "decimal128(10, 2)"
     assert kinds["c"] == "timestamp[us, tz=UTC]"
     assert kinds["g"] == "dictionary<values=string, indices=int32, ordered=0>"
-    assert kinds["f"].startswith("list<") and kinds["l"].startswith("list<")
+    assert kinds["f"].startswith("list<")
+    assert kinds["l"].startswith("list<")
     first = table.slice(0, 1).to_pylist()[0]
     assert [first[name] for name in "bdefghijlmn"] == [
         2.5, None, '{"a": 1}', [1.0, 2.5], "ok", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", 86400.0, 12.5, [1.5],
         datetime.datetime(2026, 1, 2), "{x}",
     ]  # fmt: skip
     assert first["c"] == datetime.datetime(2026, 1, 2, 2, 4, 5, tzinfo=datetime.UTC)
-    assert float(first["a"]) == 1.25 and float(first["k"]) == 7.5
+    assert float(first["a"]) == 1.25
+    assert float(first["k"]) == 7.5
     assert set(table.slice(1).to_pylist()[0].values()) == {None}  # NaN of a decimal is a gap, too
 
 
@@ -262,16 +269,17 @@ def test_rows_that_change_while_they_are_read_are_read_as_they_were(place):
 
 def test_a_connection_that_is_lost_in_the_middle_ends_the_job_in_words_and_writes_nothing(postgres):
     run_sql(postgres, "CREATE TABLE rows AS SELECT i AS x, repeat('x', 200) AS t FROM generate_series(1, 300000) i")
-    with pytest.raises(DatabaseError, match="terminating connection|closed the connection|server"):
-        with tables.open_rows(f"{postgres}#rows") as source, tables.formats.open_output(f"{postgres}#copy") as sink:
+    ours = "FROM pg_stat_activity WHERE application_name = 'centrality' AND datname = current_database()"
+
+    def copy() -> None:
+        with tables.open_rows(f"{postgres}#rows") as source, formats.open_output(f"{postgres}#copy") as sink:
             for number, batch in enumerate(source.batches()):
                 sink.write(pa.Table.from_batches([batch]))
                 if number == 0:
-                    run_sql(
-                        postgres,
-                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'centrality' "
-                        "AND datname = current_database()",
-                    )
+                    run_sql(postgres, f"SELECT pg_terminate_backend(pid) {ours}")
+
+    with pytest.raises(DatabaseError, match=r"terminating connection|closed the connection|server"):
+        copy()
     assert names_of_tables(postgres) == ["rows"]
 
 
@@ -302,7 +310,7 @@ def test_1600_columns_are_read_and_one_more_is_the_databases_own_error(postgres)
     table = tables.read(f"{postgres}#wide")
     assert table.num_columns == 1600
     more = table.append_column("centrality", pa.array([0.5]))
-    with pytest.raises(DatabaseError, match="tables can have at most 1600 columns. Write fewer columns: --only"):
+    with pytest.raises(DatabaseError, match=r"tables can have at most 1600 columns. Write fewer columns: --only"):
         tables.write(more, f"{postgres}#wider")
     assert names_of_tables(postgres) == ["wide"]
 
@@ -316,7 +324,7 @@ def test_a_name_that_postgresql_would_cut_is_refused(postgres):
 def test_a_statement_that_takes_too_long_is_stopped(postgres):
     with (
         database_access(timeout=0.2),
-        pytest.raises(DatabaseError, match="statement timeout. Allow more time with --timeout"),
+        pytest.raises(DatabaseError, match=r"statement timeout. Allow more time with --timeout"),
     ):
         tables.read(f"{postgres}#query=SELECT pg_sleep(5)::text AS x")
     with pytest.raises(InputError, match="above 0 to 2,000,000 was wanted, got -1"), database_access(timeout=-1):
@@ -326,19 +334,24 @@ def test_a_statement_that_takes_too_long_is_stopped(postgres):
 def test_who_may_not_read_is_told_so_in_the_databases_words(postgres):
     tables.write(ORDERS, f"{postgres}#orders")
     run_sql(postgres, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
-    with pytest.raises(DatabaseError, match="permission denied for table orders. Ask who owns it"):
+    with pytest.raises(DatabaseError, match=r"permission denied for table orders. Ask who owns it"):
         tables.read(f"{postgres.replace('tester@', 'guest@')}#orders")
 
 
 def test_a_server_that_is_not_there_is_said_at_once():
     pytest.importorskip("adbc_driver_postgresql")
-    with pytest.raises(DatabaseError, match="(?i)connection.*refused.*Look whether the server runs"):
+    with pytest.raises(DatabaseError, match=r"(?i)connection.*refused.*Look whether the server runs"):
         tables.read("postgresql://nobody@127.0.0.1:1/nothing#orders")
 
 
 @pytest.mark.parametrize(
     "address",
-    ["postgresql://me:s3cret@host/db", "postgres://host/db?user=me&password=s3cret", "postgresql://:s3cret@h/d"],
+    [
+        "postgresql://me:s3cret@host/db",
+        "postgres://host/db?user=me&password=s3cret",
+        "postgresql://me:x#s3cret@host/db",
+        "postgresql://:s3cret@h/d",
+    ],
 )
 def test_a_password_in_an_address_is_refused_and_not_repeated(address, capfd):
     with pytest.raises(InputError, match="set PGPASSWORD") as refused:
@@ -357,7 +370,7 @@ def test_a_whole_address_may_be_in_a_variable_and_its_password_is_never_shown(po
     tables.write(ORDERS, f"{postgres}#orders")
     monkeypatch.setenv("SHOP", postgres.replace("tester@", "tester:s3cret@"))  # the server asks for none
     assert tables.read("env:SHOP#orders").equals(ORDERS)
-    with pytest.raises(DatabaseError, match="env:SHOP: column .*nope") as wrong:
+    with pytest.raises(DatabaseError, match=r"env:SHOP: column .*nope") as wrong:
         tables.read("env:SHOP#query=SELECT nope FROM orders")
     assert "s3cret" not in str(wrong.value)
     monkeypatch.setenv("SHOP", "s3cret")
@@ -394,7 +407,7 @@ def model(tmp_path_factory):
     return path
 
 
-def rows_for(model: Path) -> pa.Table:
+def rows_for(_: Path) -> pa.Table:
     X = np.random.default_rng(1).normal(size=(500, 3))
     return pa.table({"id": np.arange(500), **dict(zip("abc", X.T, strict=True))})
 
@@ -488,3 +501,40 @@ def test_a_job_that_is_killed_leaves_no_table(postgres, model):
     job.kill()
     job.wait()
     assert not was_running or names_of_tables(postgres) == ["rows"]
+
+
+class Stream:
+    """Rows that can be read once, as a cursor of ADBC gives them."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._reader = table.to_reader()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._reader.__arrow_c_stream__(requested_schema)
+
+
+def test_rows_may_be_anything_that_is_an_arrow_stream():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    table = pa.table(dict(zip("abc", X.T, strict=True)))
+    model = quick().fit(table)
+    np.testing.assert_array_equal(quick().fit(Stream(table)).centrality(Stream(table)), model.centrality(table))
+    chain = Chain(Table(), quick()).fit(Stream(table))
+    assert list(chain.reasons(Stream(table)).short()) == list(chain.reasons(table).short())
+    assert rank(Stream(table), model=model)["row"].to_pylist() == rank(table, model=model)["row"].to_pylist()
+    assert str(check(Stream(table))) == str(check(table))
+
+
+def test_a_page_of_a_table_is_named_by_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tables.write(rows_for(tmp_path), "sqlite:shop.db#old orders")
+    explore = ["explore", "sqlite:shop.db", "--table", "old orders", "--export", "page.html", "--quiet"]
+    assert main([*explore, "--random-state", "0"]) == 0
+    assert "<title>old_orders</title>" in (tmp_path / "page.html").read_text()
+
+
+def test_a_stream_goes_into_a_table_when_it_ends(model, tmp_path):
+    tables.write(rows_for(model), tmp_path / "rows.csv")
+    score = [sys.executable, "-m", "centrality", "score", str(model), "-", "-o", f"sqlite:{tmp_path}/s.db#scores"]
+    with (tmp_path / "rows.csv").open("rb") as rows:
+        subprocess.run([*score, "--quiet"], stdin=rows, check=True)
+    assert tables.read(f"sqlite:{tmp_path}/s.db#scores").num_rows == 500

@@ -251,6 +251,7 @@ def test_limits_and_ranges_are_levels_of_an_order(levels):
     [
         ["2-1", "0-0", "3-2"],  # results
         ["1 - bad", "2 - fair"],
+        ["1st-4th", "5th-6th", "9th", "HS-grad", "Bachelors", "Masters"] * 6,  # schooling: more words than ranges
         ["<0.5"] * 80 + [f"{k / 7:.3f}" for k in range(20)],  # many limits, but the numbers do not come again
         [f"{k}" for k in range(30)] * 9 + ["<1"],  # one limit among many numbers
     ],

@@ -1,4 +1,4 @@
-"""Read-only values made of arrays, and small functions of arrays."""
+"""Values that hold read-only arrays, and small functions of arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class FrozenArrays:
-    """Base of frozen dataclasses that hold arrays, made with eq=False; a change makes a new value."""
+    """Base of frozen dataclasses that hold arrays; they are declared with eq=False, and compared here."""
 
-    __hash__ = None  # type: ignore[assignment]  # what equals by content of arrays is no key
+    __hash__ = None  # type: ignore[assignment]  # arrays cannot be hashed
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -21,12 +21,12 @@ class FrozenArrays:
             object.__setattr__(self, name, read_only(value))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without cached values, and plain dicts for read-only mappings, which cannot be pickled."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: dict(it) if isinstance(it, MappingProxyType) else it for name, it in values.items()}
+        """Return the fields, without cached values; read-only mappings, which cannot be pickled, as plain dicts."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in values.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the arrays read-only again, which a pickle does not keep."""
+        """Make the arrays read-only, which they no longer are after unpickling."""
         for name, value in state.items():
             object.__setattr__(self, name, read_only(value))
 
@@ -34,7 +34,7 @@ class FrozenArrays:
         """Say whether all fields are equal, number by number; fields with compare=False may differ."""
         if type(self) is not type(other):
             return NotImplemented
-        names = [each.name for each in fields(self) if each.compare]
+        names = [field.name for field in fields(self) if field.compare]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
 
@@ -43,8 +43,8 @@ def read_only(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.view()
         value.flags.writeable = False
-    elif isinstance(value, dict) and any(isinstance(each, np.ndarray) for each in value.values()):
-        return MappingProxyType({name: read_only(each) for name, each in value.items()})
+    elif isinstance(value, dict) and any(isinstance(entry, np.ndarray) for entry in value.values()):
+        return MappingProxyType({name: read_only(entry) for name, entry in value.items()})
     return value
 
 
@@ -52,14 +52,11 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
     if isinstance(a, list) and isinstance(b, list):  # losses may be NaN, which equals nothing
-        return len(a) == len(b) and all(_same(*pair) for pair in zip(a, b, strict=True))
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.asarray(a).dtype == np.asarray(b).dtype and bool(np.array_equal(a, b, equal_nan=_floats(a)))
+        may_be_nan = np.issubdtype(np.asarray(a).dtype, np.inexact)
+        return np.asarray(a).dtype == np.asarray(b).dtype and bool(np.array_equal(a, b, equal_nan=bool(may_be_nan)))
     return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and a != a and b != b)
-
-
-def _floats(array: Any) -> bool:
-    return bool(np.issubdtype(np.asarray(array).dtype, np.inexact))
 
 
 def column_quantiles(values: NDArray[Any], levels: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,17 +68,18 @@ def column_quantiles(values: NDArray[Any], levels: Sequence[float] | NDArray[np.
     rising = np.sort(np.ascontiguousarray(values.T), axis=1)
     place = np.asarray(levels, dtype=np.float64) * (len(values) - 1)
     low = place.astype(np.intp)
-    below, above = rising[:, low], rising[:, np.minimum(low + 1, len(values) - 1)]
+    below = rising[:, low]
+    above = rising[:, np.minimum(low + 1, len(values) - 1)]
     between = below + (place - low) * (above - below)
-    return np.asarray(np.minimum(between, above).T)  # rounding may lead beyond the upper one
+    return np.asarray(np.minimum(between, above).T)  # rounding could make it larger than the value above
 
 
-ORDINARY = 200  # the squares of numbers up to 2^200, and down to 2^-200, are far from the ends of what a float holds
-NOTHING = 1e-6  # numbers below this share of their column's spread are as good as 0
+ORDINARY = 200  # squares of numbers from 2^-200 to 2^200 neither overflow nor underflow, nor do long sums of them
+NOTHING = 1e-6  # numbers below this share of their column's spread are shown as 0
 
 
 def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return a power of two near the largest magnitude; 1 where that is not extreme, so that no number changes.
+    """Return a power of two near the largest magnitude if that is extreme, and otherwise 1.
 
     >>> unit_of(1234.5).item(), unit_of(1e-200).item() < 1e-199
     (1.0, True)
@@ -95,12 +93,16 @@ def largest(X: Any) -> NDArray[np.float64]:  # (p,)
     """Return the largest magnitude in each column of an array or a sparse matrix."""
     from scipy import sparse  # here: an ONNX file is scored without it
 
-    high, low = (end.toarray().ravel() if sparse.issparse(end) else end for end in (X.max(axis=0), X.min(axis=0)))
+    high = X.max(axis=0)
+    low = X.min(axis=0)
+    if sparse.issparse(high):
+        high = high.toarray().ravel()
+        low = low.toarray().ravel()
     return np.maximum(np.abs(np.asarray(high, dtype=np.float64)), np.abs(np.asarray(low, dtype=np.float64)))
 
 
 def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
-    """Replace numbers far below the spread of their column, which are rounding errors, by 0, for display.
+    """Replace numbers far below the spread of their column by 0, for display: they are rounding errors.
 
     >>> without_rounding([-8.58e-11, 3e-200], spread=[1.0, 1e-200]).tolist()
     [0.0, 3e-200]
@@ -138,7 +140,7 @@ def safe_divide(a: Any, b: NDArray[np.float64], default: float = 0.0) -> NDArray
 
 
 def bend(values: NDArray[np.float64], knee: float) -> NDArray[np.float64]:
-    """Return values as they are up to the knee on either side; beyond it a logarithm goes on.
+    """Leave values between -knee and knee as they are, and let them grow only as a logarithm outside.
 
     >>> bend(np.array([-2.0, 5.0, 5 + np.e - 1]), knee=5.0).tolist()
     [-2.0, 5.0, 6.0]
@@ -148,7 +150,7 @@ def bend(values: NDArray[np.float64], knee: float) -> NDArray[np.float64]:
 
 
 def unbend(values: NDArray[np.float64], knee: float, farthest: float) -> NDArray[np.float64]:
-    """Return the inverse of `bend`; values beyond the knee by more than `farthest` become what that one becomes."""
+    """Return the inverse of `bend`; values farther from the knee than `farthest` count as at this distance."""
     far = np.minimum(np.maximum(np.abs(values) - knee, 0.0), farthest)
     return np.asarray(np.sign(values) * (np.minimum(np.abs(values), knee) + np.expm1(far)))
 

@@ -29,7 +29,8 @@ class InputError(ValueError):
 
 def warn_caller(text: str) -> None:
     """Warn whoever called the package, wherever in it the warning arises."""
-    here, level = str(Path(__file__).parents[1]), 1
+    here = str(Path(__file__).parents[1])
+    level = 1
     while (caller := sys._getframe(level)).f_code.co_filename.startswith(here) and caller.f_back is not None:  # noqa: SLF001
         level += 1
     warnings.warn(text, stacklevel=level + 1)
@@ -83,7 +84,7 @@ def generator(random_state: object) -> "np.random.Generator":
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object's names and values; raise if a name occurs twice, as it is unclear which value is meant."""
+    """Return the names and values of a JSON object; raise if a name occurs twice, with perhaps two values."""
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name in values:
@@ -135,9 +136,9 @@ def optional(module: str, extra: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = module.partition(".")[0]
-        if error.name == package:
-            reason, cause = f"This needs {package}, which is not installed", None
-        else:  # the package is there, but something it needs is not: the error shows what
-            reason, cause = f"This needs {package}, which could not be imported ({error})", error
+        is_installed = error.name != package  # but something that it imports is not: the error says what
+        reason = f"This needs {package}, which "
+        reason += f"could not be imported ({error})" if is_installed else "is not installed"
+        cause = error if is_installed else None
         message = f"{reason}. In your clone of centrality: pip install '.[{extra}]'"  # no index has a release yet
         raise MissingExtraError(message, name=error.name) from cause

@@ -22,8 +22,8 @@ def find_device(name: str) -> str:
         return "cpu"
     torch = optional("torch", "torch")
     has_mps = torch.backends.mps.is_available()
-    there = torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count() if kind == "cuda" else has_mps
-    if not there:
+    has_cuda = torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count()
+    if not (has_cuda if kind == "cuda" else has_mps):
         has = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), *(["mps"] if has_mps else [])]
         raise InputError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
     return name

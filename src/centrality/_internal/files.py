@@ -1,8 +1,9 @@
 """Write files completely or not at all, and leave no temporary files behind for long.
 
-A file is written beside its place, under a name that follows from it, and renamed when it is whole. While a process
-writes, it holds a lock on that file: the lock ends with the process, however that ends. So whoever writes to the same
-place next reuses what a killed process left, and does not touch what a running one is writing.
+A file is first written beside its place, under a temporary name made from its own, and renamed when it is complete.
+While a process writes, it holds a lock on the temporary file; the lock ends with the process, however that ends. So the
+next one that writes to the same place reuses the file that a killed process left, and does not touch the file of a
+running one.
 """
 
 import errno
@@ -21,7 +22,8 @@ try:
 except ImportError:  # Windows has no such locks: there, names are random
     fcntl = None  # type: ignore[assignment]
 
-FEW, MOST = 8, 64  # names beside a place: those looked at for what is left over, and those tried before a random one
+MOST_LEFT = 8  # temporary names beside a place at which files of killed processes are looked for
+MOST = 64  # temporary names that are tried before a random one
 FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # a disk, a file, a share of the disk
 HARMLESS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -45,13 +47,15 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     is_there = True
     try:
         older = target.stat() if target.exists() else None
-        if older is not None:  # now: nobody else may read meanwhile what nobody else may read later
+        if older is not None:  # before anything is written, so that only those can read it who may read the old one
             temporary.chmod(stat.S_IMODE(older.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         if older is not None:
-            _copy_mode_and_owner(temporary, older)
+            with suppress(OSError):  # only some users may give files away
+                os.chown(temporary, older.st_uid, older.st_gid)
+            temporary.chmod(stat.S_IMODE(older.st_mode))
         temporary.replace(target)
         is_there = False  # another process may take the name now
     except OSError as error:
@@ -116,10 +120,10 @@ def _open_temporary(target: Path) -> tuple[int, Path]:
     """Return an open, locked and empty file beside the target, and its path; reuse one that a killed process left."""
     for number in range(0 if fcntl is None else MOST):
         temporary = _name(target, f"{number:08x}")
-        handle = _locked(temporary, [_name(target, f"{other:08x}") for other in range(number + 1, FEW)])
+        handle = _locked(temporary, [_name(target, f"{other:08x}") for other in range(number + 1, MOST_LEFT)])
         if handle is not None:
             return handle, temporary
-    temporary = _name(target, secrets.token_hex(4))  # more at once than names; or there are no locks here
+    temporary = _name(target, secrets.token_hex(4))  # all names are in use, or this system has no locks
     return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | HARMLESS, 0o666), temporary
 
 
@@ -128,17 +132,18 @@ def _locked(temporary: Path, left_over: Iterable[Path]) -> int | None:
 
     Files of killed processes under other names beside the target are removed.
     """
-    handle, ours = None, False
+    handle = None
+    is_ours = False
     try:
         handle = _opened(temporary, os.O_CREAT)
-        ours = handle is not None and _is_ours(handle, temporary)
-        if handle is not None and ours:
+        is_ours = handle is not None and _is_ours(handle, temporary)
+        if handle is not None and is_ours:
             os.ftruncate(handle, 0)
             for other in left_over:
                 _remove_if_unlocked(other)
             return handle
     except BaseException:
-        if ours:
+        if is_ours:
             temporary.unlink(missing_ok=True)
         if handle is not None:
             os.close(handle)
@@ -164,13 +169,13 @@ def _opened(file: Path, create: int = 0) -> int | None:
 
 
 def _is_ours(handle: int, file: Path) -> bool:
-    """Lock the open file; say whether that worked, it is still the file at its path, and it is safe to write to."""
-    there = os.fstat(handle)
-    if not stat.S_ISREG(there.st_mode) or there.st_nlink != 1 or there.st_uid != os.geteuid():
+    """Lock the open file; say whether that worked, and it is a file of ours and still the one at its path."""
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_uid != os.geteuid():
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(there, os.lstat(file))
+        return os.path.samestat(status, os.lstat(file))
     except OSError:  # somebody writes it, or has just renamed it
         return False
 
@@ -185,10 +190,3 @@ def _remove_if_unlocked(file: Path) -> None:
         if _is_ours(handle, file):
             file.unlink(missing_ok=True)
         os.close(handle)
-
-
-def _copy_mode_and_owner(temporary: Path, older: os.stat_result) -> None:
-    """Set a file's mode to that of an older one, and its owner where that is allowed."""
-    with suppress(OSError):
-        os.chown(temporary, older.st_uid, older.st_gid)
-    temporary.chmod(stat.S_IMODE(older.st_mode))

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from centrality._internal.checks import InputError, InputTypeError, warn_caller
 
-FEW_VALUES = 4096  # up to so many are checked by one mask: a loop of small requests spends no more on them
-FEW_LABELS = 20  # with fewer rows, nothing can be said about what is rare
-RARE = 0.3  # a label on at most so many rows may mean outlier
-CHECK_ROWS = 65_536  # rows checked together: bounds the memory that takes
+FEW_VALUES = 4096  # up to so many numbers are checked at once, which is quickest for small requests
+FEW_LABELS = 20  # with fewer rows than this, no label is called rare
+RARE = 0.3  # a label on at most this share of the rows may mean outlier
+CHECK_ROWS = 65_536  # rows whose values are checked at once, so that this takes little memory
 
-# Rows of numbers as users have them: a numpy array, lists, a torch tensor; a pandas, polars or Arrow table; a scipy
-# sparse matrix. And what some model takes: as many tables, texts, images or series as its representation reads, too.
+# RowsLike: rows of numbers as users have them: a numpy array, lists, a torch tensor; a pandas, polars or Arrow table; a
+# scipy sparse matrix. ModelRows: these, and whatever else a representation reads: tables, texts, images, series.
 if TYPE_CHECKING:
     RowsLike: TypeAlias = ArrayLike | IntoDataFrame | sparse.spmatrix
     ModelRows: TypeAlias = RowsLike | Sequence[object]
@@ -44,7 +44,7 @@ class SparseRows(Protocol):
         """Return the same rows as an array."""
 
     def __getitem__(self, chosen: slice | list[int] | NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "SparseRows":
-        """Return the rows of these numbers, or those that are True in `chosen`."""
+        """Return the rows of these numbers, or those that are True."""
 
     def copy(self) -> "SparseRows":
         """Return a copy of all rows."""
@@ -173,8 +173,9 @@ def rows_to_score(estimator: BaseEstimator, X: RowsLike) -> CheckedRows:
 def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool, all_finite: AllFinite | None = None) -> CheckedRows:
     """Return the rows as numbers that are all finite; with `reset` the estimator learns their width and names."""
     X = X if type(X) is np.ndarray else in_memory(X)
-    if _is_plain(X) and (reset or (X.shape[1] == estimator.n_features_in_ and _takes_positions(estimator))):
-        if reset:  # what scikit-learn would do, in a hundredth of the time
+    is_plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
+    if is_plain and (reset or (X.shape[1] == estimator.n_features_in_ and _takes_positions(estimator))):
+        if reset:  # as scikit-learn would do, in a hundredth of the time
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
     else:
@@ -201,12 +202,12 @@ def _validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> Checked
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except ValueError as error:
-        raise InputError(_in_a_sentence(X) or str(error)) from error
+        raise InputError(_fault_of(X) or str(error)) from error
     return rows
 
 
-def _in_a_sentence(X: RowsLike) -> str | None:
-    """Say what is wrong with the shape or the type of an array; None if that is not what was wrong."""
+def _fault_of(X: RowsLike) -> str | None:
+    """Say what is wrong with the shape or the type of an array; None if nothing is."""
     if nw.dependencies.is_into_dataframe(X) or sparse.issparse(X):
         return None
     try:
@@ -232,11 +233,6 @@ def _in_a_sentence(X: RowsLike) -> str | None:
     return None
 
 
-def _is_plain(X: RowsLike) -> TypeGuard[NDArray[Any]]:
-    """Say whether X is a non-empty matrix of numbers, so that only its values are left to check."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
-
-
 def _takes_positions(estimator: BaseEstimator) -> bool:
     """Say whether columns may be given by position: the model has no names, or only x0, x1, ..."""
     names = vars(estimator).get("feature_names_in_")
@@ -253,7 +249,7 @@ def _by_name(frame: IntoDataFrame, names: Sequence[str] | None) -> IntoDataFrame
             f"The feature names should match those of fit: {', '.join(map(repr, missing[:5]))} "
             f"{'is' if len(missing) == 1 else 'are'} missing. There are: {', '.join(map(repr, columns.columns[:8]))}."
         )
-    return columns.select(*names).to_native()
+    return columns.select(list(names)).to_native()
 
 
 def in_memory(X: Any) -> Any:
@@ -276,6 +272,9 @@ def in_memory(X: Any) -> Any:
         raise InputTypeError("Rows and columns were wanted, got an xarray Dataset: give its to_dataframe() instead.")
     X = read_once(X)
     require_distinct_names(X)
+    if kind == "pandas" and getattr(X, "ndim", 0) == 2:
+        dense = {name: dtype.subtype for name, dtype in X.dtypes.items() if str(dtype).startswith("Sparse")}
+        X = X.astype(dense) if dense else X
     frame = nw.from_native(X, pass_through=True)
     return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else without_mask(X)
 
@@ -356,8 +355,8 @@ def require_finite(rows: CheckedRows, names: Sequence[str] | None, advice: str =
             bad += np.bincount(rows.indices[start : start + CHECK_ROWS][mask[:, 0]], minlength=len(bad))
     if bad.any():
         columns = np.flatnonzero(bad)
-        shown = ", ".join(f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5])
+        listed = ", ".join(f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5])
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         raise InputError(
-            f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted. {advice}"
+            f"Input X contains NaN or infinity (inf) in column {listed}{more}. Finite numbers were wanted. {advice}"
         )

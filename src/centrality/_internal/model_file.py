@@ -60,7 +60,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
     content = path.read_bytes()
     sealed = _sealed_header(path, content)
     try:
-        body, checksum = sealed["header"], sealed["checksum"]
+        body = sealed["header"]
+        checksum = sealed["checksum"]
         major = int(str(body["format"]).split(".")[0])
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: the header of this model was altered: {error!r}.") from None

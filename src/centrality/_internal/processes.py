@@ -1,8 +1,8 @@
 """Run work in other processes, and bring back results, warnings and errors.
 
-They are programs of their own (`python -m centrality._internal.processes`), not forks: nothing of the caller is
-shared, and threads inside numpy and torch are held to one before these are imported. A worker that is killed is
-replaced, and its item given to another.
+They are programs of their own (`python -m centrality._internal.processes`), not forks: they share nothing with the
+caller, and numpy and torch are limited to one thread before they are imported. A worker that is killed is replaced, and
+another one does its item.
 """
 
 import os
@@ -29,7 +29,7 @@ ErrorParts: TypeAlias = tuple[type[BaseException], tuple[Any, ...], dict[str, An
 
 @dataclass(frozen=True)
 class Success(Generic[Result]):
-    """Carries the result of the work on an item, and the warnings that it gave."""
+    """Carries the result of the work on an item, and the warnings that were raised."""
 
     result: Result
     warnings: list[str]
@@ -46,14 +46,15 @@ class Failure:
     @classmethod
     def of(cls, error: Exception) -> "Failure":
         """Return the failure that carries an error just caught."""
-        message, name = str(error), type(error).__qualname__
+        message = str(error)
+        name = type(error).__qualname__
         attributes = {key: value for key, value in vars(error).items() if _can_be_pickled(value)}
         candidates: list[Exception | PicklableError] = [
             error,
-            # Its constructor wants other arguments than those it hands on, or it holds what cannot be pickled.
+            # For errors whose constructor takes other arguments than it passes on, or with unpicklable attributes.
             PicklableError(type(error), error.args, attributes),
             PicklableError(type(error), (message,), attributes),
-            # The other process does not know its type: then the nearest base class, with the name in the message.
+            # For types that the other process does not know: the nearest base class, with the name in the message.
             *(PicklableError(kind, (f"{name}: {message}",), {}) for kind in type(error).__mro__[1:]),
         ]
         trace = "".join(traceback.format_exception(error))
@@ -133,7 +134,8 @@ def cores() -> int:
 
 def run(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Generator[tuple[Item, Result]]:
     """Yield each item with the result of `work` when it is done. `work`, items and results must be picklable."""
-    waiting, deaths = deque(enumerate(items)), Counter[int]()
+    waiting = deque(enumerate(items))
+    deaths = Counter[int]()  # by the number of the item
     busy: dict[object, Worker[Item, Result]] = {}  # by the pipe to it
     already_warned: set[str] = set()
     try:
@@ -192,12 +194,13 @@ class Worker(Generic[Item, Result]):
 
     def give(self, number: int, item: Item) -> None:
         """Send the worker the next item."""
-        self.number, self.item = number, item
+        self.number = number
+        self.item = item
         self._send(item)
 
     def _send(self, what: object) -> None:
-        """Send something through the pipe; nothing happens if the process has died."""
-        with suppress(BrokenPipeError):  # it has died: `answer` will say so
+        """Send something through the pipe; if the process has died, `answer` will say so."""
+        with suppress(BrokenPipeError):
             self.pipe.send_bytes(pickle.dumps(what))  # `send` would leave torch's tensors in shared memory
 
     def answer(self) -> Outcome[Result] | None:
@@ -260,13 +263,13 @@ def end_with_caller() -> None:
 
 def outcome(work: Callable[[Item], Result], item: Item) -> Outcome[Result]:
     """Do the work on one item, and return its result and warnings, or the error."""
-    with warnings.catch_warnings(record=True) as given:
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("default", UserWarning)
         try:
             result = work(item)
         except Exception as error:  # noqa: BLE001  (the caller gets it, whatever it is, and raises it again)
             return Failure.of(error)
-    return Success(result, [str(warning.message) for warning in given if issubclass(warning.category, UserWarning)])
+    return Success(result, [str(warning.message) for warning in raised if issubclass(warning.category, UserWarning)])
 
 
 if __name__ == "__main__":

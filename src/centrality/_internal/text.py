@@ -7,9 +7,9 @@ from math import floor, log10
 from typing import NamedTuple
 
 COMMAS_FROM = 10_000  # four digits need no comma, and may be a year
-DIGITS = 4  # of a decimal number that are shown
-LETTERS = 40  # of a value, at most, that are shown
-SMALLEST = 0.001  # shares below this are written as such: nobody reads 0.0000317
+DIGITS = 4  # of a decimal number
+LETTERS = 40  # of a value, at most
+SMALLEST = 0.001  # shares below this are written as "<0.001": nobody reads 0.0000317
 
 
 def number(value: object) -> str:
@@ -48,15 +48,15 @@ def none_if_missing(value: object) -> object:
     return None if value != value else value
 
 
-def column_name(kind: str, t: float, own: float) -> str:
-    """Name the column of a score at t: as its kind if that is the model's own t, else with t in per cent, no dot.
+def column_name(kind: str, t: float, model_t: float) -> str:
+    """Name the column of a score at t: by its kind alone at the model's own t, else with t in per cent, without dots.
 
-    >>> column_name("centrality", 0.5, own=0.5), column_name("centrality", 0.25, own=0.5)
+    >>> column_name("centrality", 0.5, model_t=0.5), column_name("centrality", 0.25, model_t=0.5)
     ('centrality', 'centrality_t25')
-    >>> column_name("p_value", 0.125, own=0.5), column_name("reasons", 1 / 3, own=0.5)
+    >>> column_name("p_value", 0.125, model_t=0.5), column_name("reasons", 1 / 3, model_t=0.5)
     ('p_value_t12_5', 'reasons_t33_333333')
     """
-    return kind if t == own else f"{kind}_t{100 * abs(t):.6f}".rstrip("0").rstrip(".").replace(".", "_")
+    return kind if t == model_t else f"{kind}_t{100 * abs(t):.6f}".rstrip("0").rstrip(".").replace(".", "_")
 
 
 def shortened(text: str) -> str:
@@ -96,7 +96,9 @@ def _decimal(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-RED, BLUE, GREY = "#d6604d", "#296e9b", "#888888"
+RED = "#d6604d"
+BLUE = "#296e9b"
+GREY = "#888888"
 LEFT = " style='text-align:left'"
 BAR_WIDTH = 6  # pixels, the gap to the next bar included
 
@@ -153,7 +155,8 @@ def chart(bars: Sequence[Bar], height: int, label: str, behind: str = "") -> Mar
 
 def line_of_bar(share: float, text: str, widest: int) -> Markup:
     """Return one line: a bar whose length is this share of the full one, then the text."""
-    box, length = "display:inline-block;height:.7em", widest * min(1.0, share)
+    box = "display:inline-block;height:.7em"
+    length = widest * min(1.0, share)
     bar = f"<span style='{box};width:{length:.0f}px;background:{RED}'></span>"
     gap = f"<span style='{box};width:{widest - length:.0f}px'></span>"
     return Markup(f"<div style='white-space:nowrap'>{bar}{gap} {text_of(text)}</div>")

@@ -9,9 +9,9 @@ the same p-values. Breaking ties at random instead makes them exactly uniform.
 
 Outliers among the calibration rows make p-values larger than necessary, so that outliers are missed. If at most a
 share e of them are outliers, the e least central ones can be left out (`CalibrationRows`): P(p <= a) is then at most
-a + e (1 - a), and a if those left out were the outliers. So of n inliers in question, at most e n more are called, on
-average, than the rule allows. (A p-value of e + (1 - e) p would keep every promise, but never be below e, and so find
-nothing.)
+a + e (1 - a), and at most a if those left out were the outliers. So of n inliers among the rows in question, at most
+e n more than the rule allows are called outliers, on average. (The p-value e + (1 - e) p would keep the whole promise,
+but is never below e, so that nothing would be found.)
 
 Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Only a
 group that lies apart from the rest is left out (`count_separated_outliers`): more rows far out than the tail of the
@@ -64,11 +64,11 @@ class CalibrationRows(FrozenArrays):
         With "auto", a group at the low end that lies apart from the rest at t = 1/2 is left out too, as outliers.
         `rows` are their numbers among the training rows, if they are training rows.
         """
-        kept = subsample_evenly(np.flatnonzero(~np.isnan(units).any(1)))
+        chosen = subsample_evenly(np.flatnonzero(~np.isnan(units).any(1)))
         if contamination == "auto":
-            kept = kept[~outliers_apart(units[kept], mixing)]
+            chosen = chosen[~outliers_apart(units[chosen], mixing)]
         share = fraction("contamination", contamination) if contamination and contamination != "auto" else 0.0
-        return cls(units[kept], share, None if rows is None else rows[kept].astype(np.int64))
+        return cls(units[chosen], share, None if rows is None else rows[chosen].astype(np.int64))
 
     def scores(self, mixing: Mixing, t: float) -> Scores:
         """Return the rising scores at t of those rows that count as inliers: all but the least central."""
@@ -110,16 +110,17 @@ def outliers_apart(units: NDArray[np.float64], mixing: Mixing) -> NDArray[np.boo
 def count_separated_outliers(scores: Scores) -> int:
     """Count the outliers that form a group at the low end of these rising scores: often none.
 
-    Let d be the distance below the median. In the tails of one group of rows, log d rises the more slowly with
-    -log(share of rows beyond d) the farther out; from the lowest quarter to the lowest 8% it rises by `weight`. So of
-    the j rows from d_j on, a share of at most (d_i / d_j)^(-1 / weight) lies beyond d_i. If i of them do, they are a
-    group where Chernoff's bound gives that a chance below one in twenty, over all i and j.
+    Let d be the distance of a score below the median. In the lower tail of one group of rows, log d rises with
+    -log(share of rows beyond d), and it does so the more slowly the farther out. The rise from the lowest quarter to
+    the lowest 8% is called `weight`. So of the j rows from d_j on, at most a share (d_i / d_j)^(-1 / weight) lies
+    beyond d_i. If there are so many of them, i, that Chernoff's bound gives this a chance below one in twenty, over all
+    i and j, these i rows are more than the tail explains.
 
-    Rows that are clean but of several kinds have tails that get heavier farther out, and would be called a group. So
-    the group must also lie apart, with an empty space before it: i log(d_i / d_(i + 1)) is exponential, its mean the
-    rise of log d there, and the chance of so wide a space must be below one in a hundred over all i. That rise is the
-    largest of three: `weight`, and those over as many rows inside of the space and over half of the group. Equal scores
-    count once: where columns are coarse, space between scores says nothing.
+    The tails of clean rows of several kinds get heavier farther out, and would look like that. So an empty space must
+    part the group from the other rows. In one tail, i log(d_i / d_(i + 1)) is exponential, and its mean is the rise of
+    log d at that place; the chance of so wide a space must be below one in a hundred over all i. The rise is taken as
+    the largest of three: `weight`, the rise over as many rows before the space, and that over half of the group. Equal
+    scores count once, since the space between them says nothing where columns are coarse.
 
     >>> inliers, outliers = np.random.default_rng(0).normal(size=1000), np.linspace(-30, -20, 40)
     >>> count = count_separated_outliers
@@ -127,8 +128,8 @@ def count_separated_outliers(scores: Scores) -> int:
     (0, 40)
     """
     scores, counts = np.unique(scores, return_counts=True)
-    most = int(TAIL_TO * len(scores))
-    if most <= APART_LEAST:
+    largest = int(TAIL_TO * len(scores))
+    if largest <= APART_LEAST:
         return 0
     median = np.median(scores)
     start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
@@ -138,7 +139,7 @@ def count_separated_outliers(scores: Scores) -> int:
     distance = median - scores
 
     # Where is an empty space wide enough?
-    sizes = np.arange(APART_LEAST, most)
+    sizes = np.arange(APART_LEAST, largest)
     space = np.log(distance[sizes - 1] / distance[sizes])
     rise_inside = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
     rise_beyond = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
@@ -146,7 +147,7 @@ def count_separated_outliers(scores: Scores) -> int:
     apart = sizes[sizes * space / rise >= np.log(len(sizes) / SPACE_LEVEL)]
 
     # Are there more rows beyond such a space than the tail explains?
-    wholes = np.unique(np.geomspace(APART_LEAST, most, APART_RANKS).round().astype(np.intp))
+    wholes = np.unique(np.geomspace(APART_LEAST, largest, APART_RANKS).round().astype(np.intp))
     i, j = (grid.ravel() for grid in np.meshgrid(apart, wholes, indexing="ij"))
     smaller = i < j
     i = i[smaller]
@@ -260,19 +261,21 @@ class Rule:
     value: float
 
     @classmethod
-    def chosen(cls, **given: float | None) -> Self:
-        """Return the one rule that was given a value."""
-        rules = [cls(name, value) for name, value in given.items() if value is not None]
+    def chosen(cls, **values: float | None) -> Self:
+        """Return the one rule that has a value."""
+        rules = [cls(name, value) for name, value in values.items() if value is not None]
         if len(rules) != 1:
             came = " and ".join(f"{rule.name}={rule.value!r}" for rule in rules) or "none"
-            *most, last = given
-            raise InputError(f"One of {', '.join(most)} and {last} was wanted, got {came}.")
+            *first, last = values
+            raise InputError(f"One of {', '.join(first)} and {last} was wanted, got {came}.")
         return rules[0]
 
     @classmethod
-    def chosen_or_usual(cls, **given: float | None) -> Self:
-        """Return the rule that was given a value, or a false discovery rate of 5% if none was."""
-        return cls("fdr", USUAL_FDR) if all(value is None for value in given.values()) else cls.chosen(**given)
+    def chosen_or_usual(cls, **values: float | None) -> Self:
+        """Return the rule that has a value, or a false discovery rate of 5% if none has."""
+        if all(value is None for value in values.values()):
+            return cls("fdr", USUAL_FDR)
+        return cls.chosen(**values)
 
     @property
     def needs_inliers(self) -> bool:

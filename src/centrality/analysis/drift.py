@@ -241,12 +241,12 @@ class TrainingScores(FrozenArrays):
         heads = np.sort(heads)
         m = len(heads)
         below, upto = _distribution_of_head(quantiles, heads)  # of the training rows: P(X < x) and P(X <= x)
-        least = _distribution_of_head(quantiles, heads - BLUR)[0]
-        most = _distribution_of_head(quantiles, heads + BLUR)[1]
+        below_blurred = _distribution_of_head(quantiles, heads - BLUR)[0]
+        upto_blurred = _distribution_of_head(quantiles, heads + BLUR)[1]
         # Equal values are one step of the distribution: compare before the first and after the last of them.
         after = np.searchsorted(heads, heads, side="right") / m
         before = np.searchsorted(heads, heads, side="left") / m
-        gap = float(max((after - most).max(), (least - before).max(), 0.0))
+        gap = float(max((after - upto_blurred).max(), (below_blurred - before).max(), 0.0))
         bound = np.interp(TAIL, np.linspace(0, 1, len(quantiles)), quantiles)
         odd = int(np.searchsorted(heads, bound))
         p = min(gap_p_value(gap, self.rows, m), more_beyond(odd, m, int(TAIL * (self.rows - 1)) + 1, self.rows))

@@ -173,7 +173,7 @@ class TrainingColumns(FrozenArrays):
             summaries.append(quantile_summary(rising, places, k))
             if p <= PAIRED:
                 ranks.append(_ranks(summaries[-1], rising, order))
-        values, below, upto = (np.stack(part, axis=1) for part in zip(*summaries, strict=True))
+        values, below, upto = np.stack(summaries, axis=2)  # (k, p) each
         products, spreads = _products(np.stack(ranks)) if ranks else (np.zeros((0, 0)), np.zeros((0, 0)))
         return cls(values, below, upto, products, spreads, n)
 
@@ -281,11 +281,11 @@ def distribution(quantiles: Quantiles, x: Matrix) -> tuple[Matrix, Matrix]:  # (
     less = start + np.clip((x - low) / width, 0.0, 1.0) * rise
     if not (reached < passed).any():
         return less, less
-    most = less.copy()
+    at_most = less.copy()
     tied = np.flatnonzero(np.repeat(high, counts) == x)
     less[tied] = below[np.searchsorted(values, x[tied])]
-    most[tied] = upto[np.searchsorted(values, x[tied], side="right") - 1]
-    return less, most
+    at_most[tied] = upto[np.searchsorted(values, x[tied], side="right") - 1]
+    return less, at_most
 
 
 def _products(ranks: Matrix) -> tuple[Matrix, Matrix]:  # (q, n) -> (q, q), (q, q)

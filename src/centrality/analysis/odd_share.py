@@ -43,12 +43,14 @@ class OddShare:
                 f"What share of the {self.rows:,} rows is odd cannot be told from them alone: compare with rows that "
                 "are fine."
             )
-        about = f"by an estimate {100 * max(self.about, self.at_least) / self.rows:.2g}%"
+        estimate = f"by an estimate {100 * max(self.about, self.at_least) / self.rows:.2g}%"
         if not self.at_least:
-            return f"It cannot be told that any of the {self.rows:,} rows is odd ({self.confidence:.0%} sure), {about}."
+            return (
+                f"It cannot be told that any of the {self.rows:,} rows is odd ({self.confidence:.0%} sure), {estimate}."
+            )
         return (
             f"At least {100 * self.at_least / self.rows:.2g}% of {self.rows:,} rows are odd ({self.confidence:.0%} "
-            f"sure), {about}; odd rows that look ordinary are not counted."
+            f"sure), {estimate}; odd rows that look ordinary are not counted."
         )
 
 
@@ -76,18 +78,18 @@ def most_odd(scores: NDArray[np.float64]) -> int:
     True
     """
     scores = np.sort(scores[~np.isnan(scores)])
-    most = int(TAIL_TO * len(scores))
-    if most < 1:
+    tail = int(TAIL_TO * len(scores))
+    if tail < 1:
         return len(scores)
     median = np.median(scores)
     start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
     if start <= 0 or end <= start:
         return len(scores)
     steepness = np.log(TAIL_FROM / TAIL_TO) / (end - start)
-    share = np.exp(-steepness * (median - scores[:most] - end))  # of the ordinary rows below the 8% quantile
+    share = np.exp(-steepness * (median - scores[:tail] - end))  # of the ordinary rows below the 8% quantile
     far = np.flatnonzero(share <= FAR)
     odd = 0.0
     for _ in range(ROUNDS):  # odd rows are below that quantile, too: the more they are, the fewer ordinary ones
-        ordinary = (most - odd) * share[far]
+        ordinary = (tail - odd) * share[far]
         odd = max(odd, float((far + 1 - ordinary + BEYOND * np.sqrt(ordinary)).max(initial=0.0)))
-    return int(np.ceil(min(odd, most)))
+    return int(np.ceil(min(odd, tail)))

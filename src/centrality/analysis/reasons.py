@@ -31,8 +31,8 @@ class Reason:
     typical: object = None  # None: there is no saying what is typical of a text or a date
 
     def __str__(self) -> str:
-        usual = "" if self.typical is None else f", typically {plain(self.typical)}"
-        return f"{self.feature} {plain(self.value)}{usual} ({signed(self.contribution)})"
+        typically = "" if self.typical is None else f", typically {plain(self.typical)}"
+        return f"{self.feature} {plain(self.value)}{typically} ({signed(self.contribution)})"
 
 
 @dataclass(frozen=True, repr=False)

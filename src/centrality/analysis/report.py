@@ -216,8 +216,8 @@ class Report:
         for head in HEADS:
             lines[head.capitalize()] = f"it prefers a row to a noisy copy in {self.told_apart[head]:.0%} of pairs."
             if head in self.influence:
-                most = list(self.influence[head].items())[:5]
-                shares = ", ".join(f"{name} ({share:.0%})" for name, share in most)
+                first = list(self.influence[head].items())[:5]
+                shares = ", ".join(f"{name} ({share:.0%})" for name, share in first)
                 lines[head.capitalize()] += f" Columns that move it most: {shares}."
         if kinds := sum(self.kinds.values()):
             lines["Kinds"] = (
@@ -406,10 +406,10 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
     """
     values, _ = in_units(values)
     n = len(values)
-    most = max(1, WILD_CELLS * n)
+    few = max(1, WILD_CELLS * n)
     counts = np.zeros(values.shape[1], dtype=np.intp)
     # So few cells cannot make up that much of a variance unless the range is wide: few columns' quantiles are needed.
-    wide = np.flatnonzero(most * np.square(np.ptp(values, axis=0)) > 0.9 * WILD * n * values.var(0))
+    wide = np.flatnonzero(few * np.square(np.ptp(values, axis=0)) > 0.9 * WILD * n * values.var(0))
     values = values[:, wide]
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95], axis=0)
     distance = np.abs(values - median)
@@ -417,7 +417,7 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
     cells = wild.sum(0)
     total = np.square(distance).sum(0)
     of_wild = np.square(np.where(wild, distance, 0.0)).sum(0)
-    counts[wide] = np.where((high > low) & (cells <= most) & (of_wild > WILD * total), cells, 0)
+    counts[wide] = np.where((high > low) & (cells <= few) & (of_wild > WILD * total), cells, 0)
     return counts
 
 

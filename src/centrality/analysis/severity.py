@@ -3,12 +3,13 @@
 Among the calibration rows that number is counted: it is 1 / p. Below the lowest of them nothing can be counted, so a
 tail is fitted to the scores of the lowest calibration rows. Whatever the distribution, what lies beyond a far threshold
 follows nearly a generalised Pareto law (Pickands; Balkema and de Haan): a share (1 + shape * x / scale)^(-1 / shape)
-lies beyond the distance x. The tail begins where that law fits: at the largest share of the rows at which Anderson and
-Darling's test does not reject it. The shares beyond are averages over all laws that the rows allow.
+lies beyond the distance x. The law is fitted to as many of the lowest rows as it suits: Anderson and Darling's test
+must not reject it. A severity is an average over all such laws, each weighted by how well it fits these rows and by a
+prior.
 
-The prior prefers tails that fall slowly. Scores fall off faster where rows leave the range of the training rows, which
-few rows do, so that calibration rows hardly show it. The prior is chosen so that severities err on the low side:
-benchmarks/certainty.py has the figures.
+The prior prefers tails that fall slowly. Beyond the range of the training rows scores fall faster, but there are too
+few calibration rows to show it. So the prior is chosen such that severities err on the low side (figures:
+benchmarks/certainty.py).
 """
 
 from dataclasses import dataclass

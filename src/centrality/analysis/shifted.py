@@ -62,4 +62,4 @@ def estimated_weights(calibration: Matrix, new: Matrix, rng: np.random.Generator
         classifier, np.hstack([scaled, scaled**2]), is_new, cv=folds, method="decision_function"
     )[: len(calibration)]
     weights = np.exp(np.clip(log_odds, -50, 50))
-    return np.minimum(weights, np.quantile(weights, LARGEST))
+    return np.asarray(np.minimum(weights, np.quantile(weights, LARGEST)))

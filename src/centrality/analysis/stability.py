@@ -1,8 +1,8 @@
 """How much scores and p-values would change with other random numbers and other training rows.
 
 Networks are trained again, each on another four fifths of the training rows. Two such networks differ by the draws of
-their training, as two fits to all rows do, and by a fifth of the rows: measured on six worlds, their spread is within a
-factor of 1.3 of that of fits to fresh rows (benchmarks/certainty.py).
+their training, as two fits to all rows do, and by a fifth of the rows; benchmarks/certainty.py compares their spread
+with that of fits to fresh rows.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import t
 
 from centrality.analysis.conformal import p_value_intervals
 
@@ -62,7 +62,8 @@ class Stability:
         rest = 1 / (2 * (m + 1))
         low, high = p_value_intervals(self.p_values, m, confidence).T
         at = logit(np.clip(self.p_values, rest, 1 - rest))
-        spread = norm.ppf((1 + confidence) / 2) * logit(np.clip(self.refit_p_values, rest, 1 - rest)).std(0, ddof=1)
+        deviation = logit(np.clip(self.refit_p_values, rest, 1 - rest)).std(0, ddof=1)
+        spread = t.ppf((1 + confidence) / 2, len(self.refit_p_values) - 1) * np.sqrt(2) * deviation  # of two fits
         below = np.hypot(at - logit(np.maximum(low, 0)), spread)  # no lower end where none of the rows scores lower
         above = np.hypot(logit(np.minimum(high, 1)) - at, spread)
         return np.column_stack([expit(at - below), expit(at + above)])

@@ -81,7 +81,9 @@ class Streams:
             "changed": self._changed,
             "monitors": [header for header, _ in states],
         }
-        arrays = {f"{place}.{name}": array for place, (_, own) in enumerate(states) for name, array in own.items()}
+        arrays = {
+            f"{place}.{name}": array for place, (_, of_stream) in enumerate(states) for name, array in of_stream.items()
+        }
         model_file.write(Path(path), header, arrays)
 
     def load(self, path: str | PathLike[str]) -> None:
@@ -95,10 +97,9 @@ class Streams:
                 "state, or ask for the same."
             )
         self._changed = list(header["changed"])
-        for place, (name, own) in enumerate(zip(header["names"], header["monitors"], strict=True)):
+        for place, (name, header_of_stream) in enumerate(zip(header["names"], header["monitors"], strict=True)):
             monitor = self._make_monitor(place)
             start = f"{place}."
-            monitor.restore(
-                own, {key.removeprefix(start): arrays[key] for key in arrays if key.startswith(start)}, path
-            )
+            of_stream = {key.removeprefix(start): arrays[key] for key in arrays if key.startswith(start)}
+            monitor.restore(header_of_stream, of_stream, path)
             self._monitors[name] = monitor

@@ -1,6 +1,6 @@
-"""Feed tables of any kind of rows to a model: files, frames, pages and clusters all use this adapter.
+"""Feed tables to a model, whatever its rows are: files, frames, pages and clusters all use this adapter.
 
-Only the service does not: it batches rows of many requests, which it has read one request at a time.
+Only the service does not: it reads each request by itself, and scores the rows of several requests together.
 """
 
 from collections import deque
@@ -23,29 +23,30 @@ from centrality.tables.columns import ENOUGH_ROWS, CellIssues
 Item = TypeVar("Item")
 Matrix = NDArray[np.float64]
 ITEMS_AHEAD = 2  # that are read while one is used
-ADVICE = (  # what to do with a finished model: change the rows, or take another model
+ADVICE = (  # what users can do if a fitted model cannot read their rows
     "This model was fitted on finite numbers alone. Leave out such rows or fill them in, or fit one that reads text, "
     "dates and gaps: centrality fit ... --represent table (in Python: Chain(Table(), FUSE()))."
 )
 
 
 class Adapter:
-    """Gives a model the columns that it reads of tables with columns of these names, and returns the rows' scores.
+    """Picks the columns that a model reads from tables with columns of these names, and scores their rows.
 
-    An error names the columns that are missing. `vectors` turns rows into vectors, once; units and reasons are then
-    computed from those.
+    An error names missing columns. `vectors` turns rows into vectors; scores and reasons are computed from those.
     """
 
     def __init__(self, model: CentralityModel, names: Sequence[str]) -> None:
         self.reader = reader_of(model)
         reading = self.reader.input_spec()
-        self.model, self.fitted = model, model.fitted_
+        self.model = model
+        self.fitted = model.fitted_
         self.of_numbers = reading.kind == "numbers"
         self.watched = [name for name in reading.watched if name in names]
         self.columns = list(names) if reading.columns is None else reading.columns
         self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
-        self.unreadable, self._most = CellIssues(), reading.unreadable  # what it has come upon; what it may
+        self.unreadable = CellIssues()  # the cells, so far, that could not be read
+        self._most_unreadable = reading.unreadable  # the largest share of such cells in a column
         self.left_out = 0  # rows that could not be scored
         self.with_score = 0  # rows, and those of them that the model's threshold calls outliers
         self.called = 0
@@ -59,7 +60,7 @@ class Adapter:
     ) -> Iterator[pa.Table]:
         """Yield a source's rows in order, table by table, with a bar of this title; one series is one table.
 
-        With `ahead`, a thread reads the next rows meanwhile. Raise if there are none, or too many that cannot be read.
+        With `ahead`, a thread reads the next rows meanwhile. Raise if there are no rows, or too many unreadable cells.
         """
         from tqdm import tqdm
 
@@ -77,7 +78,7 @@ class Adapter:
             raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
 
     def vectors(self, table: pa.Table) -> CheckedRows:  # (n, p)
-        """Return the rows' vectors as the fitted model takes them; a row that could not be represented is all NaN."""
+        """Return the vectors of the rows, as the fitted model takes them; a row without a vector is all NaN."""
         table = table.select([*self.columns, *(name for name in self.watched if name in table.column_names)])
         if not self.of_numbers:
             vectors, unreadable = self.reader.vectors_and_issues(table)
@@ -89,7 +90,7 @@ class Adapter:
         return self.fitted.relative(matrix)
 
     def can_be_scored(self, table: pa.Table) -> NDArray[np.bool_]:  # (n,)
-        """Say which rows hold what the model reads: finite numbers alone, or anything at all."""
+        """Say which rows can be scored: those of finite numbers alone or, by other models, those not all empty."""
         table = table.select(self.columns)
         if self.of_numbers:
             return np.asarray(np.isfinite(tables.numbers(table, ADVICE)).all(1))
@@ -97,22 +98,22 @@ class Adapter:
         return np.asarray(np.logical_or.reduce(holds, axis=0), dtype=bool)
 
     def first_fault(self, table: pa.Table) -> int:
-        """Return the place of the first row that ends a job; 0 if there is none."""
+        """Return the number of the first row that cannot be scored, where a job must stop; 0 if there is none."""
         return int(np.argmin(self.can_be_scored(table))) if self.of_numbers else 0
 
     def require_readable(self, *, after: int = 0) -> None:
         """Raise if a column could not be read in too many of the rows so far, once there are `after` rows."""
         if self.unreadable.rows >= after:
-            self.unreadable.require_few(self._most)
+            self.unreadable.require_few(self._most_unreadable)
 
     def report(self) -> CellIssues:
-        """Raise if a column could not be read in too many rows; else warn of the cells that could not, if any."""
+        """Raise if a column has too many unreadable cells; else warn of those there are."""
         self.require_readable()
         self.unreadable.warn()
         return self.unreadable
 
     def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
-        """Return the units of the table's rows, from which all scores follow; `vectors` are those of the rows."""
+        """Return the units of the table's rows, from which all scores follow; `vectors` are the rows' vectors."""
         return self.reader.windows_to_time(map_valid_rows(vectors, self.fitted.units), rows)
 
     def reasons(
@@ -121,19 +122,23 @@ class Adapter:
         """Return what lowers each row's centrality, at each t."""
         values = self.reader.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
-        owner, mixing = self.reader.owner(), self.fitted.mixing
+        owner = self.reader.owner()
+        mixing = self.fitted.mixing
         parts = map_valid_rows(vectors, lambda rows: self.fitted.contributions(rows, owner=owner))
-        units_of_rows, origin = (map_valid_rows(vectors, work) for work in (self.fitted.units, self.fitted.origins))
+        units_of_vectors = map_valid_rows(vectors, self.fitted.units)
+        origins = map_valid_rows(vectors, self.fitted.origins)
         reasons_by_t = []
         for t in ts:
-            of_t, scores = mixing.contributions(parts, units_of_rows, origin, t), mixing.centrality(units, t)
-            reasons_by_t.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
+            contributions = mixing.contributions(parts, units_of_vectors, origins, t)
+            scores = mixing.centrality(units, t)
+            reasons_by_t.append(self.reader.reasons(t, scores, contributions, values, vectors, top=top, names=names))
         return reasons_by_t
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the same items; a thread fetches the next ones while the last one is used."""
-    iterator, end = iter(items), object()
+    iterator = iter(items)
+    end = object()
     with ThreadPoolExecutor(1) as pool:
         waiting = deque(pool.submit(next, iterator, end) for _ in range(ITEMS_AHEAD))
         while (item := waiting.popleft().result()) is not end:

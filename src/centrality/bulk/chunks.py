@@ -1,8 +1,8 @@
-"""Define the chunk of work: one file, or some row groups of one, scored into one file whose name follows from it.
+"""Define the chunk of work: a file, or some row groups of one, whose scores go into one file.
 
-A chunk's file is written under another name and then renamed, and doing it again changes nothing. So whatever runs the
-chunks, in whatever order, as often as need be, ends with the same files: one after another here, in worker processes
-(`workers`), or on a cluster (`distributed`).
+The name of that file follows from the chunk; it is written under another name and then renamed. So chunks may be scored
+in any order and more than once, and the files are the same in the end: one after another here, in worker processes
+(`_internal/processes.py`), or on a cluster (`distributed`).
 """
 
 import re
@@ -38,7 +38,7 @@ class Chunk:
     target: str  # the file of its scores; empty if it is only read
     rows: int | None = None  # None: not known before the end
     groups: tuple[int, int] | None = None  # the first row group and the one after the last; None: all of the file
-    file: Footer | None = field(default=None, compare=False, repr=False)  # what is known of it already, if it is
+    file: Footer | None = field(default=None, compare=False, repr=False)  # the footer of the source, if it was read
 
     def open(self) -> tables.Source:
         """Open the chunk's rows as a source."""
@@ -62,10 +62,17 @@ class Scored(NamedTuple):
     @classmethod
     def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
         """Return the sum of several scorings."""
-        rows, unreadable, left_out, faults, with_score, called = zip(*parts, strict=True)
-        return cls(
-            sum(rows), sum(unreadable, CellIssues()), sum(left_out), sum(faults, ()), sum(with_score), sum(called)
-        )
+        total = cls(0)
+        for part in parts:
+            total = cls(
+                total.rows + part.rows,
+                total.unreadable + part.unreadable,
+                total.left_out + part.left_out,
+                total.faults + part.faults,
+                total.with_score + part.with_score,
+                total.called + part.called,
+            )
+        return total
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
@@ -126,15 +133,15 @@ def _not_onto_itself(chunks: list[Chunk]) -> list[Chunk]:
 def of_files(
     files: Sequence[Footer], target: Callable[[str], str] = lambda _: "", split: int | None = None
 ) -> list[Chunk]:
-    """Return the chunks of files that store their number of rows, without empty files."""
-    return [chunk for file in files for chunk in _chunks_of(file, target(file.file), split) if chunk.rows]
+    """Return the chunks of files with footers, without empty files; `target` gives the file of a file's scores."""
+    return [chunk for file in files for chunk in _split(file, target(file.file), split) if chunk.rows]
 
 
 def rows_done(chunk: Chunk, note: str, *, may_skip: bool = False) -> int | None:
-    """Return the number of rows in the chunk's file if it is done, else None.
+    """Return the number of rows in the chunk's file if the chunk is done, else None.
 
-    It is if it holds all rows of the chunk, with this note at its end, and is no older than these; with `may_skip`,
-    some rows may have been left out.
+    It is done if the file has all rows of the chunk, holds this note, and is no older than the rows; with `may_skip`,
+    it may have fewer rows.
     """
     if files.name_of(chunk.target).suffix != ".parquet" or (written_at := files.modified_at(chunk.target)) is None:
         return None
@@ -156,21 +163,24 @@ def _target(data: str | Path, file: str | Path, folder: str | Path | None) -> st
     """Return the path in the folder of scores that corresponds to the file's path in the data."""
     if folder is None:
         return ""
-    at, base = files.name_of(file), files.name_of(data)
-    return files.join(folder, at.name if at == base else at.relative_to(base).as_posix())
+    path = files.name_of(file)
+    base = files.name_of(data)
+    return files.join(folder, path.name if path == base else path.relative_to(base).as_posix())
 
 
-def _chunks_of(file: Footer, target: str, split: int | None) -> Iterator[Chunk]:
-    """Yield all of the file, or runs of row groups that hold about `split` rows."""
+def _split(file: Footer, target: str, split: int | None) -> Iterator[Chunk]:
+    """Yield the chunks of a file: all of it or, if it has more rows than `split`, some of its row groups each."""
     if split is None or file.rows <= split:
         yield Chunk(file.file, target, file.rows, file=file)
         return
-    first, rows = 0, 0
-    for group, more in enumerate(file.groups):
-        if rows and rows + more > split:
+    first = 0
+    rows = 0
+    for group, rows_of_group in enumerate(file.groups):
+        if rows and rows + rows_of_group > split:
             yield Chunk(file.file, _part_name(target, first), rows, (first, group), file)
-            first, rows = group, 0
-        rows += more
+            first = group
+            rows = 0
+        rows += rows_of_group
     yield Chunk(file.file, _part_name(target, first), rows, (first, len(file.groups)), file)
 
 
@@ -185,7 +195,8 @@ def _require_apart(data: str | Path, folder: str | Path) -> None:
     if files.is_remote(data) or files.is_remote(folder):
         apart = str(data).rstrip("/") != str(folder).rstrip("/")
     else:
-        source, scores = (Path(files.filesystem_and_path(path)[1]).resolve() for path in (data, folder))
+        source = Path(files.filesystem_and_path(data)[1]).resolve()
+        scores = Path(files.filesystem_and_path(folder)[1]).resolve()
         apart = not scores.is_relative_to(source)
     if not apart:
         raise tables.TableError(
@@ -194,7 +205,7 @@ def _require_apart(data: str | Path, folder: str | Path) -> None:
 
 
 def _require_no_other_parts(folder: str | Path, chunks: Sequence[Chunk]) -> None:
-    """Raise if parts cut in another way would stay in the result: their rows would be there twice."""
+    """Raise if the folder holds parts of a file that was split in another way: their rows would be there twice."""
     ours = {str(files.name_of(chunk.target)) for chunk in chunks}
     uncut = {PART.sub(r"\1\2", name) for name in ours} | ours
     if not files.is_folder(folder):

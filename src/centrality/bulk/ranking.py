@@ -38,9 +38,9 @@ class Ranking:
 
 @dataclass(frozen=True)
 class _ScoredRows:
-    """Rows, and beside them their numbers in the file, their scores at t and their head scores.
+    """Rows with their numbers in the file, their scores at t and their head scores.
 
-    They stand beside the table: a file may have columns of any name.
+    Numbers and scores are no columns of the table, since a file may have columns of any name.
     """
 
     table: pa.Table
@@ -62,10 +62,12 @@ class _ScoredRows:
 
 
 class _Ends:
-    """Collects the `top` rows of each end from the rows given to it."""
+    """Collects the `top` most central and the `top` most peripheral rows of those added to it."""
 
     def __init__(self, top: int, apart: int = 1) -> None:
-        self.rows, self._top, self._apart = 0, top, apart
+        self.rows = 0  # how many were given
+        self._top = top
+        self._apart = apart
         self.best: _ScoredRows | None = None
         self.worst: _ScoredRows | None = None
 
@@ -79,7 +81,8 @@ class _Ends:
     def ranking(self, adapter: Adapter, t: float, unreadable: CellIssues, groups: dict[str, Ranking]) -> Ranking:
         assert self.best is not None
         assert self.worst is not None
-        best, worst = _as_plain(self.best, adapter, t), _as_plain(self.worst, adapter, t)
+        best = _as_plain(self.best, adapter, t)
+        worst = _as_plain(self.worst, adapter, t)
         return Ranking(self.rows, best, worst, unreadable, groups)
 
 
@@ -88,7 +91,7 @@ def rank(
 ) -> Ranking:
     """Return the `top` most central rows and the `top` most peripheral ones: of all, and of each group by a column.
 
-    Memory holds only these, and a few batches.
+    Only these rows and a few batches are in memory.
     """
     checked_t(t)
     everything: _Ends | None = None
@@ -111,7 +114,7 @@ def rank(
                     f"--by wants a column of at most {MOST_GROUPS} different values, which are groups: {by!r} has more."
                 )
     assert everything is not None  # else there were no rows, and the adapter has said so
-    unreadable = adapter.report()  # before rows are read again, for their reasons
+    unreadable = adapter.report()  # now: below, rows are read a second time for their reasons
     by_group = {name: groups[name].ranking(adapter, t, unreadable, {}) for name in sorted(groups)}
     return replace(everything.ranking(adapter, t, unreadable, by_group), rows_above=source.rows_above)
 

@@ -1,9 +1,9 @@
 """Draw a uniform sample of rows from data larger than memory: every row is as likely to be in it as any other.
 
-From Parquet files, row numbers are drawn over all files together, by the counts at the files' ends, and then read.
-Drawing row groups would be quicker and wrong: in files that drift, rows of one group are alike. In other formats, where
-the number of rows is not known before the end, every row gets a random number and those with the smallest numbers are
-kept.
+Parquet files say how many rows they have: row numbers are drawn over all files together, and then only these rows are
+read. To draw whole row groups would be quicker and wrong: rows of one group are alike where data drifts. In other
+formats the number of rows is not known before the end: every row gets a random number, and those with the smallest
+numbers are the sample.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,8 +20,8 @@ from centrality.bulk import chunks
 from centrality.bulk.chunks import Chunk, Runner
 
 ROWS = 200_000  # a fit on so many equals a fit on all within the noise between two fits (benchmarks/scale.py)
-VALUES = 50_000_000  # so many at most, 400 MB: wide tables give fewer rows
-FEWEST = 20_000
+VALUES = 50_000_000  # numbers in a sample, at most, 400 MB: of wide tables, samples have fewer rows
+FEWEST = 20_000  # rows of a sample, however wide they are
 
 
 def enough(width: int) -> int:
@@ -48,7 +48,16 @@ def sample(
         all_chunks = chunks.of_files(source.files)
     total = sum(chunk.rows or 0 for chunk in all_chunks)
     chosen = np.sort(rng.choice(total, min(size, total), replace=False))
-    parts = sorted(runner(partial(_read_share, names), _shares(all_chunks, chosen)), key=lambda done: done[0].number)
+    # Divide the chosen rows, numbered over all chunks, among the chunks.
+    ends = np.cumsum([chunk.rows or 0 for chunk in all_chunks])
+    starts = [0, *ends[:-1]]
+    chosen_by_chunk = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    shares = [
+        Share(number, chunk, rows - start)
+        for number, (chunk, rows, start) in enumerate(zip(all_chunks, chosen_by_chunk, starts, strict=True))
+        if len(rows)
+    ]
+    parts = sorted(runner(partial(read_share, names), shares), key=lambda part: part[0].number)
     return pa.concat_tables([schema.empty_table(), *(rows for _, rows in parts)])
 
 
@@ -61,21 +70,10 @@ class Share:
     rows: NDArray[np.int64]  # their numbers in the chunk, rising
 
 
-def _shares(all_chunks: Sequence[Chunk], chosen: NDArray[np.int64]) -> list[Share]:
-    """Divide the chosen rows, numbered over all chunks, among the chunks."""
-    ends = np.cumsum([chunk.rows or 0 for chunk in all_chunks])
-    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
-    starts = [0, *ends[:-1]]
-    return [
-        Share(number, chunk, rows - start)
-        for number, (chunk, rows, start) in enumerate(zip(all_chunks, parts, starts, strict=True))
-        if len(rows)
-    ]
-
-
-def _read_share(names: Sequence[str], share: Share) -> pa.Table:
+def read_share(names: Sequence[str], share: Share) -> pa.Table:
     """Read these columns of the rows that were drawn from one chunk."""
-    parts, rows_before = [], 0
+    parts = []
+    rows_before = 0
     with share.chunk.open() as source:
         for batch in source.batches(names):
             first, end = np.searchsorted(share.rows, [rows_before, rows_before + batch.num_rows])
@@ -86,9 +84,13 @@ def _read_share(names: Sequence[str], share: Share) -> pa.Table:
 
 
 def sample_by_lot(batches: Iterable[pa.RecordBatch], size: int, rng: np.random.Generator) -> list[pa.RecordBatch]:
-    """Return the rows with the `size` smallest random numbers, in order; at most about twice as many are in memory."""
+    """Return `size` random rows in their order: those with the smallest random numbers.
+
+    At most about twice as many rows are in memory.
+    """
     chosen: list[pa.RecordBatch] = []
-    lots, highest = np.empty(0), 1.0
+    lots = np.empty(0)  # the random numbers of the chosen rows
+    highest = 1.0  # rows with larger numbers are not in the sample
     for batch in batches:
         drawn = rng.random(batch.num_rows)
         low = np.flatnonzero(drawn < highest)

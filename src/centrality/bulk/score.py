@@ -1,4 +1,4 @@
-"""Score files and streams, chunk by chunk."""
+"""Score the rows of files and streams, chunk by chunk."""
 
 import hashlib
 import json
@@ -34,12 +34,12 @@ Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in word
 Rows = NDArray[np.bool_]
 
 
-ON_ERROR = ("stop", "skip", "null")  # what is done with a row that cannot be scored
+ON_ERROR = ("stop", "skip", "null")  # what a job can do with a row that cannot be scored
 
 
 @dataclass(frozen=True)
 class ScoringJob:
-    """The model that scores, the values of t, which columns are added, and what is shown meanwhile."""
+    """What to compute for rows: by which model, at which t, and which columns beside the centrality."""
 
     model: CentralityModel
     ts: list[float]
@@ -47,8 +47,8 @@ class ScoringJob:
     progress: bool = False
     p_values: bool = False
     explain: bool = False
-    resume: bool = False  # chunks that are done already are left as they are
-    on_error: str = "stop"  # or leave a row out that cannot be scored ("skip"), or its scores empty ("null")
+    resume: bool = False  # leave chunks as they are that are done already
+    on_error: str = "stop"  # "skip" leaves rows out that cannot be scored, "null" leaves their scores empty
     severity: bool = False
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class ScoringJob:
         return names
 
     def note(self, source: str | None) -> str:
-        """Return the note for the end of a Parquet file: which model made which columns, from which file's rows."""
+        """Return the note for a Parquet file of scores: which model made which columns from the rows of which file."""
         rows = None if source is None else files.fingerprint(source)
         note = {"model": self._digest, "columns": self.names, "rows": rows}
         return json.dumps(note if self.on_error == "stop" else note | {"on_error": self.on_error})
@@ -87,16 +87,16 @@ class ScoringJob:
     def score_columns(self, pairs: Pairs) -> dict[str, Column]:
         """Return the columns of numbers that it adds to rows with these units."""
         mixing = self.model.fitted_.mixing
-        mixed = [mixing.mixed(pairs, t) for t in self.ts]
-        scores = [mixing.squeeze(each) for each in mixed]
+        scores_by_t = [mixing.mixed(pairs, t) for t in self.ts]
+        columns = [mixing.squeeze(scores) for scores in scores_by_t]
         if self.p_values or self.severity:
-            calibration = self.model.fitted_.calibration_rows()
-            at_each_t = list(zip(self.ts, mixed, strict=True))
+            rows = self.model.fitted_.calibration_rows()
+            scores_at_t = list(zip(self.ts, scores_by_t, strict=True))
             if self.p_values:
-                scores += [calibration.p_values(mixing, t, scored) for t, scored in at_each_t]
+                columns += [rows.p_values(mixing, t, scores) for t, scores in scores_at_t]
             if self.severity:
-                scores += [calibration.severity(mixing, t, scored) for t, scored in at_each_t]
-        return dict(zip(self.names, scores, strict=False))
+                columns += [rows.severity(mixing, t, scores) for t, scores in scores_at_t]
+        return dict(zip(self.names, columns, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
         """Return all columns that the job adds to these rows."""
@@ -116,14 +116,14 @@ class ScoringJob:
         return columns
 
     def open(self, chunk: chunks.Chunk) -> tables.Source:
-        """Open the rows of a chunk of work; text keeps records that cannot be read, unless they stop the job."""
+        """Open the rows of a chunk; of text files, unreadable records are among them unless they stop the job."""
         if self.on_error == "stop":
             return chunk.open()
         with tables.faulty_records_kept():
             return chunk.open()
 
     def scored_where_possible(self, adapter: Adapter, table: pa.Table) -> tuple[dict[str, Column], Rows]:
-        """Return the columns that the job adds to the rows that stay, and which of the rows these are."""
+        """Return the columns that the job adds, and which rows stay in the output."""
         every = np.ones(table.num_rows, dtype=bool)
         if self.on_error == "stop":
             return self.new_columns(adapter, table), every
@@ -142,7 +142,7 @@ class ScoringJob:
         return {name: values[can_be] for name, values in new.items()}, can_be
 
 
-KEPT_VALUES = 1 << 27  # of all vectors, 1 GB: of more rows only the units are kept
+KEPT_VALUES = 1 << 27  # numbers of vectors in memory, 1 GB: if there are more, only units are returned
 BLOCK = 10_000  # rows that are read between two steps of the bar
 
 
@@ -154,22 +154,20 @@ def dial(model: CentralityModel, t: float | None) -> float:
 def units_of(
     model: CentralityModel, source: tables.Source, *, progress: bool = False
 ) -> tuple[NDArray[np.float64], CellIssues]:  # (rows, 2)
-    """Return the units of all rows, and which cells could not be read; the rows themselves are not kept.
-
-    Rows that cannot be represented have NaN.
-    """
-    units, _, unreadable = units_and_rows(model, source, progress=progress, most=0)
+    """Return the units of all rows, NaN for rows without a vector, and which cells could not be read."""
+    units, _, unreadable = units_and_rows(model, source, progress=progress, max_values=0)
     return units, unreadable
 
 
 def units_and_rows(
-    model: CentralityModel, source: tables.Source, *, progress: bool = False, most: int = KEPT_VALUES
+    model: CentralityModel, source: tables.Source, *, progress: bool = False, max_values: int = KEPT_VALUES
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, CellIssues]:  # (rows, 2), (rows, p)
-    """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
+    """Return the units of all rows, and the vectors of all rows, or None if these have more than `max_values`."""
     adapter = Adapter(model, source.schema.names)
     parts: list[NDArray[np.float64]] = []
     vectors_so_far: list[NDArray[np.float64]] = []
-    values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
+    # The units of a series are those of its moments, its vectors those of its windows: only the units are returned.
+    values_left = 0 if adapter.one_series else max_values
     for table in adapter.read(source, progress=progress, title="Scoring"):
         vectors = adapter.vectors(table)
         parts.append(adapter.units(vectors, table.num_rows))
@@ -179,7 +177,7 @@ def units_and_rows(
 
 
 def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)
-    """Return the vectors of a table's rows. Encoders of texts and images show bars of their own."""
+    """Return the vectors of a table's rows, with a bar; encoders of texts and images show their own ones."""
     if not progress or table.num_rows <= BLOCK or adapter.reader.input_spec().kind not in ("numbers", "table"):
         return adapter.vectors(table)
     from tqdm import tqdm
@@ -196,7 +194,7 @@ def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> 
 def score(job: ScoringJob, data: str | Path, output: str | Path) -> chunks.Scored:
     """Add the scores to the rows of `data` and write them to `output`, completely or not at all.
 
-    If `output` is "-", they go to stdout, each batch when it is scored.
+    If `output` is "-", they go to stdout, each batch as soon as it is scored.
     """
     checked_t(job.ts)
     with job.open(chunks.Chunk(str(data), "")) as source:
@@ -217,7 +215,7 @@ def score_chunk(job: ScoringJob, chunk: chunks.Chunk) -> chunks.Scored:
 
 
 def _score_source(job: ScoringJob, source: tables.Source, output: str | Path) -> chunks.Scored:
-    """Score an open source: as text records if both it and the output are text, else as batches of columns."""
+    """Score an open source: as text records if input and output are text of one format, else as batches of columns."""
     adapter = Adapter(job.model, source.schema.names)
     tables.require_replaceable(job.names, adapter.columns)
     tables.note_replaced(job.names, source.schema.names)  # those of an earlier scoring, say
@@ -254,7 +252,7 @@ def _score_source(job: ScoringJob, source: tables.Source, output: str | Path) ->
 
 
 def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: BinaryIO) -> int:
-    """Write text records in the same format: each stays as it was written, with the scores added at its end."""
+    """Write text records in the format of the source: each as it was, with the scores added at its end."""
     from tqdm import tqdm
 
     rows = 0
@@ -279,9 +277,10 @@ def _score_records(job: ScoringJob, source: TextSource, adapter: Adapter, file: 
 def _score_batches(
     job: ScoringJob, source: tables.Source, adapter: Adapter, file: BinaryIO, *, kind: str, stream: bool
 ) -> int:
-    """Write batches of the input's columns and the new ones, in a format of this kind."""
+    """Write batches of the input's columns and the new ones, in the format `kind`."""
     live = stream or source.live
-    rows, sink = 0, None
+    rows = 0
+    sink = None
     with ThreadPoolExecutor(1) as pool:
         writing: Future[None] | None = None
         for table in adapter.read(source, ahead=not live, progress=job.progress):
@@ -311,7 +310,7 @@ def _score_batches(
 
 
 def with_scores(job: ScoringJob, adapter: Adapter, table: pa.Table) -> pa.Table:
-    """Return the table with the job's columns at its end, those of the same name replaced."""
+    """Return the table with the job's columns at its end, in place of columns of the same names."""
     new, stays = job.scored_where_possible(adapter, table)
     table = table if stays.all() else table.filter(pa.array(stays))
     table = table.drop_columns([name for name in new if name in table.column_names])
@@ -322,9 +321,9 @@ def with_scores(job: ScoringJob, adapter: Adapter, table: pa.Table) -> pa.Table:
 
 
 def score_batches(job: ScoringJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches that belong together with the job's columns.
+    """Yield the batches of one table with the job's columns.
 
-    Whether too many cells cannot be read is judged by all rows so far, not by a batch: Spark, for one, cuts them small.
+    Whether too many cells cannot be read is judged by all rows so far, since batches may be small, as those of Spark.
     """
     adapter: Adapter | None = None
     for batch in batches:

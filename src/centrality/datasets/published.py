@@ -1,7 +1,7 @@
 """Find published data sets by name: $CENTRALITY_DATA first, then the cache, then the public source; always checked.
 
-The check is of the content, by a digest of every array, not of the file: so the same set passes whether it was put into
-a folder by hand or made here from what its source offers.
+What is checked is the content, by a digest of every array, not the bytes of the file. So the same set passes whether it
+was put into a folder by hand or built here from the files of its source.
 """
 
 import gzip
@@ -26,12 +26,12 @@ FOLDER = "CENTRALITY_DATA"  # the variable that names the folder of data sets
 
 @dataclass(frozen=True)
 class Published:
-    """Describes one data set: an .npz file (or text, .gz) below the folder of data sets, and where it comes from."""
+    """Describes one data set: an .npz file (or text as .gz) in the folder of data sets, and where it comes from."""
 
     path: str
     digest: str  # sha256 of its content; see `digest`
     origin: str
-    urls: tuple[str, ...] = ()  # none: nobody offers it for download, `origin` says how it is made
+    urls: tuple[str, ...] = ()  # empty if nobody offers it for download; `origin` says how it is made
     build: Callable[[Sequence[Path]], Arrays] | None = None  # from the downloaded files
 
 
@@ -123,7 +123,7 @@ def _download(name: str, published: Published) -> Path:
         np.savez_compressed(temporary, **published.build(parts))  # type: ignore[arg-type]
         if digest(temporary) != published.digest:
             for part in parts:
-                part.unlink()  # the same bytes would be taken again
+                part.unlink()  # else the next call would take the same bytes
             raise InputError(
                 f"What {', '.join(published.urls)} offers is not the data set {name}: its checksum differs."
             )
@@ -141,7 +141,8 @@ def _outliers(parts: Sequence[Path], rows: str = "f8", labels: str = "u1") -> Ar
 
 def _digits(parts: Sequence[Path]) -> Arrays:
     """Read images and labels from the two files of MNIST's own format."""
-    pixels, labels = (gzip.decompress(part.read_bytes()) for part in parts)
+    pixels = gzip.decompress(parts[0].read_bytes())
+    labels = gzip.decompress(parts[1].read_bytes())
     return {
         "X": np.frombuffer(pixels, np.uint8, offset=16).reshape(-1, 28, 28),
         "y": np.frombuffer(labels, np.uint8, offset=8),

@@ -25,9 +25,9 @@ from centrality._internal.input import (
 
 Array = NDArray[Any]  # of float64 or float32, as the user wants; counts are of integers
 
-BLOCK_VALUES = 1 << 17  # values handled together: 1 MiB in float64, so that passes over a block stay in cache
-TILE = 24  # rows that a matrix product takes together
-RANK = 1e-12  # share of the largest variance below which a direction counts as having none
+BLOCK_VALUES = 1 << 17  # values of a block: 1 MiB in float64, which fits the cache
+TILE = 24  # rows of each matrix product
+RANK = 1e-12  # a direction with a smaller share of the largest variance counts as having no variance
 
 
 @dataclass(frozen=True)
@@ -38,32 +38,28 @@ class Frame:
     matrix: Array  # (d, r)
 
     def coordinates(self, rows: Array, dtype: str) -> Array:  # (n, r)
-        """Return the points that the rows are in this frame, with values cut that are too large to be squared."""
-        limit = 1e15  # a hostile value must stay finite when it is squared, in float32 too
+        """Return the rows as points in this frame; values too large to be squared are cut."""
+        limit = 1e15  # its square is finite in float32, too
         with np.errstate(over="ignore", invalid="ignore"):
             near = rows - self.center
             points = product(near, self.matrix)
-            if not np.vdot(points, points) <= limit**2:  # rarely: then value by value
+            if not np.vdot(points, points) <= limit**2:  # rarely so: then each value is cut by itself
                 points = np.clip(product(np.clip(near, -1e150, 1e150), self.matrix), -limit, limit)
         return np.asarray(points, dtype=dtype)
 
     def contains(self, rows: Array) -> NDArray[np.bool_]:  # (n,)
-        """Say which rows lie where the sample could: here, all."""
+        """Say which rows lie where rows of the sample could lie: in this frame, all do."""
         return np.ones(len(rows), dtype=bool)
 
 
 @dataclass(frozen=True)
 class Flat(Frame):
-    """Turns rows into points of the smallest flat that holds the sample, and says which rows lie on it.
-
-    `slack` is how far apart two equal points may come to lie by rounding: 0 where coordinates are taken as
-    they are.
-    """
+    """Turns rows into points of the smallest flat that holds the sample, and says which rows lie on that flat."""
 
     scale: Array  # (d,) one unit of each column
     normals: Array  # (d, d - r) orthonormal, in scaled columns: directions in which the sample has no extent
-    reach: float  # how far the sample itself strays from its flat, by rounding
-    slack: float
+    reach: float  # how far rounding moves rows of the sample away from the flat
+    slack: float  # how far rounding may move equal points apart; 0 if coordinates are not computed
 
     @property
     def rank(self) -> int:
@@ -80,7 +76,7 @@ class Flat(Frame):
 
 
 def centred(rows: Array) -> Frame:
-    """Return the frame that only shifts the columns: distances and projections keep their precision."""
+    """Return the frame that only shifts the columns, for the sake of precision."""
     return Frame(rows.mean(0), np.eye(rows.shape[1]))
 
 
@@ -147,10 +143,10 @@ def by_blocks(work: Callable[[Array], Array], rows: Array, width: int) -> Array:
 
 
 def product(rows: Array, matrix: Array) -> Array:
-    """Return rows @ matrix, in which a row's result does not depend on the rows beside it.
+    """Return rows @ matrix, such that each row of the result depends on one row only, to the last bit.
 
-    How a matrix product is rounded depends on its shape: here all products have TILE rows, of which some may be made
-    up. Else a row's depth would depend on how many rows are scored with it, and equal depths would not stay equal.
+    How a matrix product is rounded depends on its shape. So all products here have TILE rows, filled up with zeros.
+    Otherwise a row's depth would depend on how many rows are scored together, and equal rows could differ in depth.
     """
     n, width = rows.shape
     tiles = -(-n // TILE)
@@ -215,7 +211,7 @@ class Depth(CentralityEstimator):
     def offset_(self) -> float:
         """Return the depth below which `predict` says outlier; it may be set.
 
-        It is computed when first needed: the depth of every training row may cost far more than the depths wanted.
+        It is computed when first needed, since it takes the depth of every training row.
         """
         check_is_fitted(self)
         if not self._offset:
@@ -227,7 +223,7 @@ class Depth(CentralityEstimator):
         self._offset = [float(value)]
 
     def _threshold(self) -> float:
-        """Compute the depth below which lies the wanted share of the training rows."""
+        """Compute the depth below which the share of outliers among the training rows lies."""
         return float(np.quantile(self._depth(self._points), self._outlier_share))
 
     def _learn_frame(self, rows: Array) -> Frame:
@@ -238,7 +234,7 @@ class Depth(CentralityEstimator):
         """Compute what is needed once, from the sample in the frame's coordinates."""
 
     def _score(self, rows: Array) -> Array:  # (n,)
-        """Return the depth of rows of numbers; it is 0 where the sample could not lie."""
+        """Return the depth of rows of numbers; it is 0 where no row of the sample could lie."""
         depth = self._depth(self._frame.coordinates(rows, self.dtype))
         depth[~self._frame.contains(rows)] = 0
         return depth

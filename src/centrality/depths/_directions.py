@@ -9,20 +9,21 @@ from centrality._internal.checks import InputError, whole_number
 from centrality._internal.input import RandomState, random_numbers
 from centrality.depths._base import Array, Depth, Flat, Frame, blocks, centred_in_one_unit, smallest_flat, unit_vectors
 
-PAPER_FEWEST, PAPER_MOST = 100, 50_000
-FROM_SAMPLE = 1000  # "auto": so many directions through rows, and so many along differences of two rows
-SEARCH_ROWS = 5000  # "auto": rows that guide the search for a better direction; the depth itself is by all rows
+PAPER_FEWEST = 100  # directions of "paper"
+PAPER_MOST = 50_000
+FROM_SAMPLE = 1000  # directions of "auto" through rows, and again so many along differences of two rows
+SEARCH_ROWS = 5000  # rows by which "auto" searches for a better direction; the depth is then computed by all rows
 SEARCH_STEPS = 10
-FIRST_STEP = 0.3  # its length, which for small steps is the angle in radians
+FIRST_STEP = 0.3  # the length of the first step, which is about its angle in radians
 
 
 class DirectionalDepth(Depth):
-    """Shares what projection and halfspace depth need: the directions, and the search for better ones.
+    """Offers what projection and halfspace depth share: the directions, and the search for better ones.
 
-    The `height` of a point along a direction says how far out it lies there; the depth is by the greatest height.
+    The `height` of a point along a direction says how far out it lies there; its greatest height gives the depth.
 
-    "auto" works in whitened coordinates of the flat that holds the sample, where everything is taken from the
-    sample itself, so that the depth does not change with units, rotations or other linear maps.
+    "auto" works in whitened coordinates of the flat that holds the sample, and takes all directions from the sample, so
+    that the depth does not change with units, rotations or other linear maps.
     """
 
     _directions: Array  # (k, r) unit vectors
@@ -43,7 +44,7 @@ class DirectionalDepth(Depth):
 
     @property
     def _exhaustive(self) -> bool:
-        """Say whether all directions there are were looked along, so that the depth is exact without a search."""
+        """Say whether the directions are all that there are, so that the depth is exact without a search."""
         return isinstance(self._frame, Flat) and self._frame.rank <= 1
 
     def _learn_frame(self, rows: Array) -> Frame:
@@ -60,7 +61,7 @@ class DirectionalDepth(Depth):
         self._guides = self._points if len(sample) == len(self._points) else self._points[sample]
 
     def _choose_directions(self, rng: np.random.Generator) -> Array:  # (k, r)
-        """Return the directions along which every point is looked at."""
+        """Return the directions along which the height of every point is computed."""
         n, d = self._points.shape
         if self.directions == "auto":
             return np.eye(d) if d <= 1 else sample_directions(self._points, rng)
@@ -72,9 +73,10 @@ class DirectionalDepth(Depth):
         return unit_vectors(rng.normal(size=(count, d)))
 
     def _search(self, points: Array, height: Array, start: Array) -> Array:  # (n,)
-        """Return the greatest height each point reaches: as given, along itself, or uphill from the better of both.
+        """Return the greatest height found for each point.
 
-        `height` is the greatest along the shared directions, and `start` the direction of that.
+        `height` is the greatest one along the shared directions, and `start` is its direction. It is compared with the
+        height along the direction of the point itself, and the search climbs from the better of the two.
         """
         height = height.copy()
         for block in blocks(len(points), len(self._guides)):
@@ -107,7 +109,7 @@ def sample_directions(points: Array, rng: np.random.Generator) -> Array:  # (k, 
 def climb(height_and_slope: Callable[[Array], tuple[Array, Array]], start: Array) -> Array:  # (b, r)
     """Walk from each of these unit vectors uphill on the sphere.
 
-    `height_and_slope` gives (b,) heights and (b, r) slopes. A step that does not lead higher is taken back and halved.
+    `height_and_slope` returns heights (b,) and slopes (b, r). A step that does not lead higher is undone and halved.
     """
     here = start.copy()
     height, slope = height_and_slope(here)
@@ -117,7 +119,9 @@ def climb(height_and_slope: Callable[[Array], tuple[Array, Array]], start: Array
         ahead = unit_vectors(here + step * unit_vectors(along))
         height_there, slope_there = height_and_slope(ahead)
         higher = height_there > height
-        here[higher], height[higher], slope[higher] = ahead[higher], height_there[higher], slope_there[higher]
+        here[higher] = ahead[higher]
+        height[higher] = height_there[higher]
+        slope[higher] = slope_there[higher]
         step[~higher] /= 2
     return here
 

@@ -1,7 +1,8 @@
 """Depths by directions: halfspace and projection depth.
 
-Each row is a direction seen from the point. Directions are folded onto the upper half-plane, remembering which
-were turned over, and sorted by an angle-like key that needs one division and is equal for parallel directions.
+Depth in the plane counts rows on either side of a line that turns about the point. Seen from the point, each row is a
+direction. Directions in the lower half-plane are turned over (and marked BELOW), then all are sorted by a key that
+grows with their angle, takes one division, and is equal for parallel directions.
 """
 
 from dataclasses import dataclass
@@ -12,22 +13,24 @@ from numpy.typing import NDArray
 from centrality.depths._base import Array, Flat, Frame, blocks, by_blocks, product, smallest_flat, unit_vectors
 from centrality.depths._directions import DirectionalDepth, tent
 
-ABOVE, HERE, BELOW = 0, 1, 2  # a row's direction: in the upper half-plane, none (it is the point), turned over
-UNITS = 1 << 50  # so many steps of the key make a right angle
-PARALLEL = 1e-10  # directions in space closer than this are one: rounding moves them by less
-SAME = 256  # keys closer than this (2e-13 right angles) are one direction: rounding moves them by less
+ABOVE = 0  # the direction of a row lies in the upper half-plane
+HERE = 1  # the row lies at the point, and has no direction
+BELOW = 2  # the direction lies in the lower half-plane, and was turned over
+UNITS = 1 << 50  # steps of the key in a right angle
+PARALLEL = 1e-10  # directions in space closer than this are taken for one: rounding moves them by less
+SAME = 256  # keys closer than this (2e-13 right angles) are taken for one direction: rounding moves them by less
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """For b points, the n rows in the order in which the line turning about the point meets them."""
+    """For each of b points, the n rows in the order in which a line that turns about the point meets them."""
 
     kind: NDArray[np.int32]  # (b, n) ABOVE, HERE or BELOW; rows that are HERE come last
     last: NDArray[np.bool_]  # (b, n) whether this row is the last in its direction from the point
 
 
 def sweep(points: Array, rows: Array, slack: float) -> Sweep:
-    """Turn a line about each point; a row no further than `slack` from the point is the point."""
+    """Turn a line about each point; a row no farther than `slack` from the point counts as the point."""
     points = points.astype(np.float64, copy=False)
     rows = rows.astype(np.float64, copy=False)
     return sweep_directions(rows[:, 0] - points[:, :1], rows[:, 1] - points[:, 1:], slack)
@@ -63,9 +66,9 @@ def fewest_on_a_side(turn: Sweep) -> Array:  # (b,)
     above = (others - passed[:, -1]) // 2  # on the left side at first
     # Only between two directions: where rows lie on the line itself, a small turn leaves some of them out.
     passed[~turn.last] = 0
-    fewest = above + np.minimum(passed.min(1), 0)
-    most = above + np.maximum(passed.max(1), 0)
-    return np.asarray(turn.kind.shape[1] - others + np.minimum(fewest, others - most))
+    fewest_left = above + np.minimum(passed.min(1), 0)
+    most_left = above + np.maximum(passed.max(1), 0)
+    return np.asarray(turn.kind.shape[1] - others + np.minimum(fewest_left, others - most_left))
 
 
 def triangles_around(turn: Sweep) -> Array:  # (b,)
@@ -92,10 +95,10 @@ def triangles_around(turn: Sweep) -> Array:  # (b,)
 def fewest_beyond(point: Array, rows: Array, slack: float) -> int:
     """Return the least number of rows in a closed halfspace with the point, (3,), on its border; rows are (n, 3).
 
-    The fewest rows on a side of a plane through the point lie, as directions from it, beyond a cell that the rows' own
-    planes cut out of the sphere. Every cell has an edge, which belongs to one of the rows; along that edge the plane
-    turns about the line through the row, which is the problem of the plane again: seen along that line, all other rows
-    lie in a plane, and the rows on the line itself fall to the side that has fewer of them.
+    The number of rows on a side of a plane through the point changes only where the plane meets a row. So it is enough
+    to look at planes next to those that turn about the line from the point through one of the rows. Seen along that
+    line, the other rows lie in a plane, and there the fewest on a side of a turning line are known. Of the rows on the
+    line itself, a small tilt of the plane leaves out those in front of the point or those behind it: the more numerous.
     """
     directions = rows - point
     away = np.abs(directions).sum(1) > slack
@@ -105,7 +108,10 @@ def fewest_beyond(point: Array, rows: Array, slack: float) -> int:
         return here
     fewest = len(directions)
     for block in blocks(len(directions), len(directions)):
-        first, second = _planes_across(directions[block])
+        # Two unit vectors across each row's direction and across each other.
+        other = np.eye(3)[np.abs(directions[block]).argmin(1)]
+        first = unit_vectors(np.cross(directions[block], other))
+        second = np.cross(directions[block], first)
         x = first @ directions.T
         y = second @ directions.T
         on_line = np.abs(x) + np.abs(y) <= PARALLEL
@@ -114,13 +120,6 @@ def fewest_beyond(point: Array, rows: Array, slack: float) -> int:
         counts = fewest_on_a_side(sweep_directions(x, y, PARALLEL)) - most_on_line
         fewest = min(fewest, int(counts.min()))
     return here + fewest
-
-
-def _planes_across(axes: Array) -> tuple[Array, Array]:  # (b, 3) each
-    """Return two unit vectors across each axis and each other."""
-    other = np.eye(3)[np.abs(axes).argmin(1)]
-    first = unit_vectors(np.cross(axes, other))
-    return first, np.cross(axes, first)
 
 
 FEW_IN_SPACE = 500  # rows: a point takes ten milliseconds then, and more with their square
@@ -159,16 +158,12 @@ class Halfspace(DirectionalDepth):
         if isinstance(self._frame, Flat) and self.dtype == "float64":
             self._slack = self._frame.slack
 
-    @property
-    def _is_small_in_space(self) -> bool:
-        """Say whether the rows lie in space and are so few that all planes there are can be tried."""
-        return isinstance(self._frame, Flat) and self._frame.rank == 3 and len(self._points) <= FEW_IN_SPACE
-
     def _depth(self, points: Array) -> Array:
         n = len(self._points)
-        if isinstance(self._frame, Flat) and self._frame.rank == 2:
+        rank = self._frame.rank if isinstance(self._frame, Flat) else None
+        if rank == 2:
             count = by_blocks(lambda block: fewest_on_a_side(sweep(block, self._points, self._slack)), points, n)
-        elif self._is_small_in_space:
+        elif rank == 3 and n <= FEW_IN_SPACE:
             rows = self._points.astype(np.float64)
             count = np.array([fewest_beyond(point, rows, self._slack) for point in points.astype(np.float64)])
         else:
@@ -178,7 +173,7 @@ class Halfspace(DirectionalDepth):
         return np.asarray(count / n, dtype=self.dtype)
 
     def _fewest_shared(self, points: Array) -> tuple[Array, Array]:  # (n,), (n, r)
-        """Return the least number of rows on a side along the shared directions, and that direction, turned there."""
+        """Return the least number of rows beyond each point along the shared directions, and the direction to them."""
         n = len(self._points)
         count = np.full(len(points), n)
         along = np.zeros_like(points)
@@ -186,7 +181,7 @@ class Halfspace(DirectionalDepth):
             ordered = np.sort(self._directions[block] @ self._points.T, axis=1)
             projected = self._directions[block] @ points.T
             for direction, rows, x in zip(self._directions[block], ordered, projected, strict=True):
-                # Only points that leave fewer rows on a side than before are counted; soon they are few.
+                # Rows are counted only for points that have fewer beyond them than so far; soon these points are few.
                 least = np.maximum(count, 1)
                 fewer = np.flatnonzero((rows[least - 1] > x + self._slack) | (rows[n - least] < x - self._slack))
                 before = np.searchsorted(rows, x[fewer] + self._slack, side="right")
@@ -196,7 +191,7 @@ class Halfspace(DirectionalDepth):
         return count, along
 
     def _height(self, directions: Array, points: Array) -> Array:  # (b,)
-        """Return minus how many rows lie beyond each point, along the direction of the same number."""
+        """Return minus the number of rows beyond each point, along the direction of the same number."""
         level = np.einsum("ij,ij->i", points, directions) - self._slack
         beyond = np.empty(len(points), dtype=np.int64)
         for block in blocks(len(points), len(self._points)):
@@ -263,8 +258,9 @@ class Projection(DirectionalDepth):
                 )
                 which = out.argmax(1)
                 value = out[np.arange(len(out)), which]
-                more = value > worst[block]
-                worst[block][more], along[block][more] = value[more], shared.start + which[more]
+                is_worse = value > worst[block]
+                worst[block][is_worse] = value[is_worse]
+                along[block][is_worse] = shared.start + which[is_worse]
         return worst, along
 
     def _outlyingness(self, projected: Array, center: Array, spread: Array) -> Array:

@@ -101,10 +101,15 @@ class Simplicial(Depth):
         n = len(self._points)
         if self._frame.rank == 0:
             return np.ones(len(points), dtype=self.dtype)
-        if self._frame.rank == 1:
-            return _intervals(points[:, 0], self._points[:, 0], self._frame.slack).astype(self.dtype)
+        slack = self._frame.slack
+        if self._frame.rank == 1:  # the share of the closed intervals between two rows that hold the point
+            rows = np.sort(self._points[:, 0])
+            below = np.searchsorted(rows, points[:, 0] - slack, side="left")
+            above = n - np.searchsorted(rows, points[:, 0] + slack, side="right")
+            share = 1 - (below * (below - 1) + above * (above - 1)) / (n * (n - 1))
+            return np.asarray(share, dtype=self.dtype)
         if self._frame.rank == 2:
-            around = by_blocks(lambda some: triangles_around(sweep(some, self._points, self._frame.slack)), points, n)
+            around = by_blocks(lambda block: triangles_around(sweep(block, self._points, slack)), points, n)
             return np.asarray(around / (n * (n - 1) * (n - 2) // 6), dtype=self.dtype)
         return by_blocks(self._share_around, points, self._weights[:, :, 0].size).astype(self.dtype, copy=False)
 
@@ -115,9 +120,9 @@ class Simplicial(Depth):
 
 
 def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Array:  # (k, r + 1, r + 1)
-    """Return matrices that turn (x, 1) into the weights of a simplex's corners in x.
+    """Return for each random simplex the matrix that turns (x, 1) into the weights of its corners in x.
 
-    A simplex without volume holds nothing: its weights are all negative.
+    x lies in the simplex if no weight is negative. A simplex without volume has only negative ones.
     """
     n, r = points.shape
     corners = np.array([rng.choice(n, r + 1, replace=False, shuffle=False) for _ in range(count)])
@@ -127,12 +132,3 @@ def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Arr
     weights[solid] = np.linalg.inv(matrices[solid])
     weights[~solid, -1] = -1.0
     return weights
-
-
-def _intervals(x: Array, rows: Array, slack: float) -> Array:
-    """Return the share of the closed intervals between two rows that hold x."""
-    n = len(rows)
-    ordered = np.sort(rows)
-    below = np.searchsorted(ordered, x - slack, side="left")
-    above = n - np.searchsorted(ordered, x + slack, side="right")
-    return np.asarray(1 - (below * (below - 1) + above * (above - 1)) / (n * (n - 1)))

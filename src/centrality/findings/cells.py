@@ -40,10 +40,10 @@ class Tie:
     def fit(cls, a: Codes, b: Codes) -> "Tie":
         """Learn how well column a tells column b, each row being told by the others (Dirichlet, leave one out)."""
         pair, counts = _pairs(a, b)
-        size, usual = np.bincount(a)[pair[0]], np.bincount(b)[pair[1]] / len(a)
-        seen = counts - 1 + LOOSENESS[:, None] * usual
-        logs = (np.log(seen / (size - 1 + LOOSENESS[:, None])) * counts).sum(1) / len(a)
-        alone = float((np.log(usual) * counts).sum() / len(a))
+        size, shares = np.bincount(a)[pair[0]], np.bincount(b)[pair[1]] / len(a)
+        prior_counts = counts - 1 + LOOSENESS[:, None] * shares
+        logs = (np.log(prior_counts / (size - 1 + LOOSENESS[:, None])) * counts).sum(1) / len(a)
+        alone = float((np.log(shares) * counts).sum() / len(a))
         best = int(logs.argmax())
         return cls(max(0.0, 1 - float(logs[best]) / alone) if alone < 0 else 0.0, float(LOOSENESS[best]))
 
@@ -104,13 +104,13 @@ def ties_between(columns: Sequence[Column], random_state: int | None = 0) -> dic
 def by_rest(columns: Sequence[Column], ties: dict[tuple[int, int], Tie]) -> tuple[Floats, Floats]:
     """Return what the rest of the row says of each cell, as log severity, and how much it can say, from 0 to 1."""
     shape = (len(columns[0].codes), len(columns)) if columns else (0, 0)
-    total, weights, most = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    total, weights, strongest = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for (a, b), tie in ties.items():
         log, weight = tie.log_severity(columns[a].codes, columns[b].codes)
         total[:, b] += weight * log
         weights[:, b] += weight
-        most[:, b] = np.maximum(most[:, b], weight)
-    return np.divide(total, weights, out=np.zeros(shape), where=weights > 0), most
+        strongest[:, b] = np.maximum(strongest[:, b], weight)
+    return np.divide(total, weights, out=np.zeros(shape), where=weights > 0), strongest
 
 
 def by_writing(column: Column) -> Floats:

@@ -105,8 +105,8 @@ class Column:
         if self._date_format is not None:
             return _days(read_texts(self._level_texts(), self._date_format)[0])
         writing, _ = learn_writing(self._level_texts())
-        found = None if writing is None else writing.read(self._level_texts())[0]
-        return None if found is None or len(np.unique(found[np.isfinite(found)])) < 2 else found
+        numbers = None if writing is None else writing.read(self._level_texts())[0]
+        return None if numbers is None or len(np.unique(numbers[np.isfinite(numbers)])) < 2 else numbers
 
     @cached_property
     def numbers(self) -> Floats | None:

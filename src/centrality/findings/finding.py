@@ -242,11 +242,11 @@ def example_words(finding: Finding, data: pa.Table) -> str:
     'row 1 (a 2)'
     """
     few = finding.columns[:2]
-    said = []
+    words = []
     for row in finding.examples[:3]:
         cells = ", ".join(f"{name} {cell_words(data, name, row)}" for name in few if name in data.column_names)
-        said.append(f"row {row:,} ({cells})" if cells else f"row {row:,}")
-    return ", ".join(said)
+        words.append(f"row {row:,} ({cells})" if cells else f"row {row:,}")
+    return ", ".join(words)
 
 
 def cell_words(data: pa.Table, name: str, row: int) -> str:

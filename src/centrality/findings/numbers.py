@@ -96,29 +96,29 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
         gaps[:, place] = np.isnan(measure.z)
     ridge = RIDGE * np.eye(len(owner))
     chance = GAPS / len(measures)
-    found = []
+    result = []
     for measure in measures:
-        there = ~np.isnan(measure.z)
-        y = np.clip(np.where(there, measure.z, 0.0), -WIDEST, WIDEST)
+        present = ~np.isnan(measure.z)
+        y = np.clip(np.where(present, measure.z, 0.0), -WIDEST, WIDEST)
         others = owner != measure.place
         gram = (products + ridge)[np.ix_(others, others)]
         weights = np.linalg.solve(gram, features[:, others].T @ y)
         expected = features[:, others] @ weights
-        trust = float(np.clip(1 - np.var((y - expected)[there]) / np.var(y[there]), 0.0, 1.0))
+        trust = float(np.clip(1 - np.var((y - expected)[present]) / np.var(y[present]), 0.0, 1.0))
         alone = _on_each_side(measure.z, chance)
         # A row without a number that matters here is predicted as if it had the usual one.
-        without = gaps[:, others] @ np.abs(weights) > np.std((y - expected)[there])
+        without = gaps[:, others] @ np.abs(weights) > np.std((y - expected)[present])
         without |= ROWS_PER_FEATURE * len(owner) > len(y)
-        given = np.where(
+        filled = np.where(
             without, 1.0, _on_each_side(np.where(without, np.nan, measure.z - expected), chance, measure.step)
         )
         within, kind = _within_kinds(measure, columns, chance)
-        severity = np.fmax(np.fmax(alone, given), within) / WAYS
-        alone = np.where(there, alone, 1.0)
-        kind = np.where(within > np.fmax(alone, given), kind, -1)
-        severity = np.where(there, np.maximum(severity, 1.0), 1.0)
-        found.append(Prediction(measure, expected, trust, alone, kind, severity))
-    return found
+        severity = np.fmax(np.fmax(alone, filled), within) / WAYS
+        alone = np.where(present, alone, 1.0)
+        kind = np.where(within > np.fmax(alone, filled), kind, -1)
+        severity = np.where(present, np.maximum(severity, 1.0), 1.0)
+        result.append(Prediction(measure, expected, trust, alone, kind, severity))
+    return result
 
 
 def _on_each_side(off: Floats, chance: float, step: float = 0.0) -> Floats:
@@ -139,28 +139,28 @@ def _within_kinds(measure: Measure, columns: Sequence[Column], chance: float) ->
     A linear model has one spread for all rows: a house of 1893 with a heat pump is no surprise to it, although all
     others with one were built within fifteen years. Severity is shared among the categories that are tried.
     """
-    there = ~np.isnan(measure.z)
-    z = np.clip(np.where(there, measure.z, 0.0), -WIDEST, WIDEST)
+    present = ~np.isnan(measure.z)
+    z = np.clip(np.where(present, measure.z, 0.0), -WIDEST, WIDEST)
     telling = [
         (place, column)
         for place, column in enumerate(columns)
         if column.level_numbers is None and 1 < len(column.levels) <= FEW_LEVELS
-        if _explained(z[there], column.codes[there]) >= TELLING
+        if _explained(z[present], column.codes[present]) >= TELLING
     ]
-    most, kind = np.ones(len(z)), np.full(len(z), -1)
+    highest, kind = np.ones(len(z)), np.full(len(z), -1)
     for place, column in telling:
         off = np.full(len(z), np.nan)
         for level in range(len(column.levels)):
-            rows = np.flatnonzero((column.codes == level) & there)
+            rows = np.flatnonzero((column.codes == level) & present)
             if len(rows) >= KIND:
                 from_middle = np.abs(measure.z[rows] - np.median(measure.z[rows]))
                 spread = max(float(np.quantile(from_middle, 0.75)), measure.step, NARROWEST)
                 off[rows] = from_middle / spread
         severity = far_out(off, chance) / len(telling)
-        if (severity[there] > len(z)).mean() <= EXCEPTIONS:
-            kind = np.where(severity > most, place, kind)
-            most = np.fmax(most, severity)
-    return most, kind
+        if (severity[present] > len(z)).mean() <= EXCEPTIONS:
+            kind = np.where(severity > highest, place, kind)
+            highest = np.fmax(highest, severity)
+    return highest, kind
 
 
 def _explained(z: Floats, codes: Codes) -> float:

@@ -95,8 +95,8 @@ def _examples(finding: "Finding", findings: "Findings") -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("row", *names))
     body = [_row(findings, row, names, finding.columns, f"{row:,}") for row in finding.examples]
     if finding.typical is not None:
-        usual = _row(findings, finding.typical, names, (), f"typical: {finding.typical:,}")
-        body.append(usual.replace("<tr>", '<tr class="usual">', 1))
+        typical_row = _row(findings, finding.typical, names, (), f"typical: {finding.typical:,}")
+        body.append(typical_row.replace("<tr>", '<tr class="usual">', 1))
     return (
         f'<div class="rows" tabindex="0" role="region" aria-label="Examples: {escape(finding.sentence)}">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
@@ -105,13 +105,13 @@ def _examples(finding: "Finding", findings: "Findings") -> str:
 
 def _shown(first: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the columns to show: those of the finding first."""
-    there = [name for name in first if name in names]
-    return [*there, *(name for name in names if name not in there)][: max(COLUMNS, min(len(there), 2 * COLUMNS))]
+    present = [name for name in first if name in names]
+    return [*present, *(name for name in names if name not in present)][: max(COLUMNS, min(len(present), 2 * COLUMNS))]
 
 
-def _row(findings: "Findings", row: int, names: Sequence[str], marked: Sequence[str], said: str) -> str:
+def _row(findings: "Findings", row: int, names: Sequence[str], marked: Sequence[str], heading: str) -> str:
     cells = "".join(
         f"<td{' class=at' if name in marked else ''}>{escape(cell_words(findings.data, name, row))}</td>"
         for name in names
     )
-    return f"<tr><td>{said}</td>{cells}</tr>"
+    return f"<tr><td>{heading}</td>{cells}</tr>"

@@ -84,7 +84,7 @@ def check(
         odd_share = None if model is None else _odd_share(model, learned)
         if against is not None:
             old, changes, odd_share = _changes(against, learned, model, random_state)
-        own = model is None
+        is_own = model is None
         if model is not None:
             reader_of(model).configure(folder=folder_of(rows))
         else:
@@ -96,7 +96,7 @@ def check(
             label,
             random_state,
             is_table=is_table,
-            is_own=own,
+            is_own=is_own,
             against=old,
             changes=changes,
             time=time,
@@ -174,10 +174,10 @@ def _changes(
     frame, items, _ = _laid_out(against)
     old = as_arrow(frame)
     if isinstance(items, pa.Table) and isinstance(new, pa.Table):
-        both = [name for name in items.column_names if name in new.column_names]
-        if not both:
+        shared = [name for name in items.column_names if name in new.column_names]
+        if not shared:
             raise InputError(f"The two files have no column in common: {', '.join(items.column_names[:5])}.")
-        items, new = items.select(both), new.select(both)
+        items, new = items.select(shared), new.select(shared)
     earlier = _fit(items, None, random_state, folder_of(against)) if model is None else model
     if hasattr(earlier, "representation_") and hasattr(earlier.representation_, "unreadable"):
         earlier.representation_.unreadable = 1.0
@@ -189,10 +189,10 @@ def _odd_share(model: CentralityModel, rows: Any) -> OddShare | None:
     return None if model.fitted_.inliers is None else model.odd_share(rows)
 
 
-def _independent(found: Iterable[Finding]) -> list[Finding]:
+def _independent(items: Iterable[Finding]) -> list[Finding]:
     """Leave out findings whose rows are nearly all in earlier ones of the same columns: they follow from those."""
     left: list[Finding] = []
-    for finding in found:
+    for finding in items:
         others = [other.rows for other in left if not finding.columns or set(finding.columns) & set(other.columns)]
         covered = np.isin(finding.rows, np.concatenate(others)).mean() if others and finding.count else 0.0
         if covered < COVERED:
@@ -200,12 +200,12 @@ def _independent(found: Iterable[Finding]) -> list[Finding]:
     return left
 
 
-def _in_order(found: Sequence[Finding]) -> tuple[Finding, ...]:
+def _in_order(items: Sequence[Finding]) -> tuple[Finding, ...]:
     """Sort findings by severity times rows; what is about no rows comes last."""
-    return tuple(sorted(found, key=lambda finding: -finding.weight))
+    return tuple(sorted(items, key=lambda finding: -finding.weight))
 
 
-def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
+def _cells(sheet: Sheet, items: Sequence[Finding], frame: Any) -> Any:
     """Return how doubtful each cell is, as a frame like the data; those of findings are at least as doubtful as these.
 
     Of a broken tie the first column is named, and judged by the rest of the row already; gaps and odd groups are of
@@ -215,7 +215,7 @@ def _cells(sheet: Sheet, found: Sequence[Finding], frame: Any) -> Any:
     places = {name: place for place, name in enumerate(sheet.data.column_names)}
     for column, severity in zip(sheet.columns, sheet.doubts.T, strict=True):
         doubts[:, places[column.name]] = np.where(severity >= DOUBTFUL, np.minimum(severity, sheet.cap), 0.0)
-    for finding in found:
+    for finding in items:
         for name in finding.columns:
             if name in places and finding.kind in OF_CELLS:
                 doubts[finding.rows, places[name]] = np.maximum(doubts[finding.rows, places[name]], finding.severity)

@@ -60,15 +60,15 @@ def _apart(present: Floats, chance: float) -> int:
     In a Pareto tail, the i-th largest number is ahead of the next one by a factor whose logarithm, times i, is
     exponential with the same mean for all i; in a lighter tail this falls outward.
     """
-    most = max(int(APART * len(present)), 1)
-    top = np.log(np.maximum(present[::-1][: 3 * most + FEWEST // 2], 1e-300))
+    limit = max(int(APART * len(present)), 1)
+    top = np.log(np.maximum(present[::-1][: 3 * limit + FEWEST // 2], 1e-300))
     steps = np.arange(1, len(top)) * (top[:-1] - top[1:])
     upto = np.concatenate([[0.0], np.cumsum(steps)])
-    here = np.arange(1, min(most, len(steps) - 1) + 1)  # the gap after so many numbers, beside the next steps inward
+    here = np.arange(1, min(limit, len(steps) - 1) + 1)  # the gap after so many numbers, beside the next steps inward
     end = np.minimum(here + np.maximum(FEWEST, 2 * here), len(steps))
-    usual = (upto[end] - upto[here]) / (end - here)
-    times = np.divide(steps[: len(here)], usual, out=np.zeros(len(here)), where=usual > 0)
-    wide = np.flatnonzero(times > np.log(most / chance))
+    mean_step = (upto[end] - upto[here]) / (end - here)
+    times = np.divide(steps[: len(here)], mean_step, out=np.zeros(len(here)), where=mean_step > 0)
+    wide = np.flatnonzero(times > np.log(limit / chance))
     return int(wide[-1]) + 1 if len(wide) else 0
 
 

@@ -9,14 +9,14 @@ from centrality.findings.finding import Finding
 LEVEL = 0.975  # of each end of the interval
 
 
-def verdict_of(found: Sequence[Finding], rows: int) -> str:
+def verdict_of(findings: Sequence[Finding], rows: int) -> str:
     """Say what was found, the answer first."""
-    faults = [finding for finding in found if finding.count and not finding.mild]
-    checks = [finding for finding in found if finding.count and finding.mild]
-    notes = len(found) - len(faults) - len(checks)
+    faults = [finding for finding in findings if finding.count and not finding.mild]
+    checks = [finding for finding in findings if finding.count and finding.mild]
+    notes = len(findings) - len(faults) - len(checks)
     if not faults and not checks:
-        said = f"{rows:,} rows: nothing wrong was found"
-        return f"{said}, {_counted(notes, 'note')}." if notes else f"{said}."
+        sentence = f"{rows:,} rows: nothing wrong was found"
+        return f"{sentence}, {_counted(notes, 'note')}." if notes else f"{sentence}."
     start = "mostly fine. " if not faults or faults[0].count < rows / 10 else ""
     parts = [_counted(len(faults), "likely fault")] if faults else []
     parts += [_counted(len(checks), "thing", " to check")] if checks else []
@@ -39,12 +39,12 @@ def share_wrong(faults: Sequence[Finding], rows: int) -> str:
         rows_of_faults = np.union1d(rows_of_faults, finding.rows)
         expected += rows / finding.severity
         fewest = max(fewest, len(rows_of_faults) - int(poisson.ppf(LEVEL, expected)))
-    most = len(rows_of_faults)
+    upper = len(rows_of_faults)
     if fewest <= 0:
-        return f"What share of the rows is wrong cannot be told: up to {_per_cent(most / rows)} may be."
-    if fewest == most:
-        return f"{most:,} row{' is' if most == 1 else 's are'} likely wrong."
-    return f"Of the rows, {_per_cent(fewest / rows)} to {_per_cent(most / rows)} are likely wrong."
+        return f"What share of the rows is wrong cannot be told: up to {_per_cent(upper / rows)} may be."
+    if fewest == upper:
+        return f"{upper:,} row{' is' if upper == 1 else 's are'} likely wrong."
+    return f"Of the rows, {_per_cent(fewest / rows)} to {_per_cent(upper / rows)} are likely wrong."
 
 
 def _per_cent(share: float) -> str:

@@ -128,12 +128,12 @@ def background_of(
     for z in members:
         if id(z) not in fits:
             fits[id(z)] = fit_background(z, noise_scales, rng, clean=clean)
-    most = max(len(fit["mean"]) for fit in fits.values())
+    largest = max(len(fit["mean"]) for fit in fits.values())
     filled = []
     for z in members:
         fit = fits[id(z)]
         count = len(fit["mean"])
-        component = np.where(np.arange(most) < count, np.arange(most), 0)
+        component = np.where(np.arange(largest) < count, np.arange(largest), 0)
         of_member = {name: fit[name][component] for name in ("mean", "axes")}
         of_member |= {name: fit[name][:, component] for name in ("precision", "rest", "level")}
         of_member["level"][:, count:] = LOWEST
@@ -183,7 +183,7 @@ def fit_background(
     n, p = rows.shape
     sharp = SHARP * min(noise_scales)
     degrees = 0.0 if clean else DEGREES
-    most = COMPONENTS_IF_CLEAN if clean else COMPONENTS
+    most_components = COMPONENTS_IF_CLEAN if clean else COMPONENTS
     least_share = LEAST_SHARE_IF_CLEAN if clean else LEAST_SHARE
     fewest = max(least_share * n, FEWEST_ROWS, FEWEST_ROWS_PER_AXIS * min(p, AXES))
     held_out = rng.permutation(n) < n // HELD_OUT
@@ -192,7 +192,7 @@ def fit_background(
     best_shrinkage = SHRINKAGE_WHILE_FITTING
     count = 1
     # Eight components may show groups that two do not: stop only at the third doubling that does not pay.
-    while count <= min(most, max(1, n // fewest)) and count <= 8 * best_count:
+    while count <= min(most_components, max(1, n // fewest)) and count <= 8 * best_count:
         components = fit_components(
             rows[~held_out], count, fewest * (1 - 1 / HELD_OUT), rng, degrees=degrees, noise=sharp
         )

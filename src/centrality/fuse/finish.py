@@ -156,19 +156,19 @@ def calibrate_on_held_out(
     # fitted on them. Score these again without it.
     outputs_as_new = outputs
     if folds is not None:
-        range_of_others = scaling
+        scaling_of_others = scaling
         has_advantage = np.zeros(X.shape[0], dtype=bool)
         if members_differ:  # else no held-out row has set a range
             # Of copies the first stands for all: otherwise a copy would set the same range.
             distinct = X if records.first.all() else X[records.first]
-            range_of_others, sets_range = leave_one_out_range(scaling, distinct)
+            scaling_of_others, sets_range = leave_one_out_range(scaling, distinct)
             has_advantage = sets_range[records.of_row]
         if rows.as_new is not X:
             has_advantage |= (np.asarray(rows.as_new) != np.asarray(X)).any(1)
         places = np.flatnonzero(has_advantage[held_out])
         if len(places):
             outputs_as_new = outputs.copy()
-            outputs_as_new[:, places] = network_outputs(scorer, range_of_others, rows.as_new[held_out[places]])
+            outputs_as_new[:, places] = network_outputs(scorer, scaling_of_others, rows.as_new[held_out[places]])
 
     # A network that was trained on a row does not count for it, unless so many rows are equal to it that new ones will
     # be too.

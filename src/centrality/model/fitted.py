@@ -46,7 +46,7 @@ Matrix = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
 
-SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
+SAME_ROWS = 0.5  # rank correlation of scores above which rows are taken for those of the fit, in the same order
 FEWEST_PER_BLOCK = 8  # `rows_per_block` never returns fewer rows
 
 
@@ -287,23 +287,19 @@ class FittedModel(FrozenArrays):
 
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the head scores mixed at t and squeezed into [0, 1]."""  # (n,), or (n, len(t)) for several
-        if self._is_native(rows) and isinstance(t, float | int) and 0 <= t <= 1:
+        if self._computes_mixtures and not hasattr(rows, "is_cuda") and isinstance(t, float | int) and 0 <= t <= 1:
             work = partial(self.scorer.mixtures, self.scaling, self.calibration, float(t), squeezed=True)
             return map_blocks(work, rows, self.device)
         return self.calibration.mixing.centrality(self.units(rows), t)
 
-    def _is_native(self, rows: CheckedRows) -> bool:
-        """Say whether the engine computes mixtures by itself: on the CPU, without a context and without marks."""
-        return (
-            self.context_calibration is None
-            and self.refinement is None
-            and self.device == "cpu"
-            and not hasattr(rows, "is_cuda")
-        )
+    @cached_property
+    def _computes_mixtures(self) -> bool:
+        """Say whether the scorer computes mixtures by itself: on the CPU, without a context and without marks."""
+        return self.context_calibration is None and self.refinement is None and self.device == "cpu"
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the head scores mixed at t."""  # (n,)
-        if self._is_native(rows) and 0 <= t <= 1:
+        if self._computes_mixtures and not hasattr(rows, "is_cuda") and 0 <= t <= 1:
             work = partial(self.scorer.mixtures, self.scaling, self.calibration, float(t), squeezed=False)
             return map_blocks(work, rows, self.device)
         return self.calibration.mixing.mixed(self.units(rows), t)
@@ -419,24 +415,33 @@ class FittedModel(FrozenArrays):
         return self.calibration_rows().scores(self.calibration.mixing, t)
 
     def held_out_units(self, units: Matrix) -> Matrix:
-        """Return the units of training rows, given in their order, by networks that were trained without them.
+        """Return units of rows; for calibration rows of the fit, those by networks trained without the row.
 
-        Other rows, and training rows that all networks know, keep the units given.
+        The rows must be those of the fit, in their order; otherwise all keep the given units.
         """
-        inliers = self.inliers
-        present = np.flatnonzero(~np.isnan(units).any(1))
-        if inliers is None or inliers.rows is None or len(present) != self.remembered.seen:
-            return units
-        rows = present[inliers.rows]
-        both = np.column_stack([self.mixing.mixed(inliers.units, 0.5), self.mixing.mixed(units[rows], 0.5)])
-        if not np.asarray(np.corrcoef(both.argsort(0).argsort(0).T))[0, 1] > SAME_ROWS:
+        rows = self.calibration_row_numbers(self.mixing.mixed(units, 0.5), 0.5)
+        if rows is None:
             return units
         units = units.copy()
-        units[rows] = inliers.units
+        units[rows] = self.calibration_rows().units
         return units
 
+    def calibration_row_numbers(self, scores: Matrix, t: float) -> NDArray[np.intp] | None:
+        """Say which of the rows with these scores at t are calibration rows; None if they are not the rows of the fit.
+
+        They are taken for the rows of the fit if they are as many and their scores are ordered alike.
+        """
+        inliers = self.inliers
+        valid = np.flatnonzero(~np.isnan(scores))
+        if inliers is None or inliers.rows is None or len(valid) != self.remembered.seen:
+            return None
+        rows = valid[inliers.rows]
+        scores_then_and_now = np.column_stack([self.mixing.mixed(inliers.units, t), scores[rows]])
+        ranks = scores_then_and_now.argsort(0).argsort(0)
+        return rows if np.asarray(np.corrcoef(ranks.T))[0, 1] > SAME_ROWS else None
+
     def stands_apart(self, units: Matrix, t: float) -> NDArray[np.bool_]:
-        """Say which of the rows with these units are too odd for the tail of the others."""
+        """Say which of the rows with these units are too odd to belong to the tail of the others' scores."""
         scores = self.mixing.mixed(self.held_out_units(units), t)
         order = np.argsort(scores, kind="stable")  # rows without a score come last
         apart = np.zeros(len(scores), dtype=bool)

@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._internal.checks import InputError, generator, whole_number
-from centrality._internal.input import CentralityEstimator, CheckedRows, Dissimilarity, ModelRows
+from centrality._internal.input import CentralityEstimator, CheckedRows, Dissimilarity, ModelRows, read_once
 from centrality.analysis import conformal
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.reasons import Reasons
@@ -320,6 +320,7 @@ class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
         at = one_t(self.t if t is None else t)
         reader.features_with_names()  # raises before the work if there are none
         owner = reader.owner()
+        X = read_once(X)
         vectors = reader.vectors(X)
         contributions = map_valid_rows(vectors, lambda rows: self.fitted_.explain(rows, at, owner=owner))
         scores = map_valid_rows(vectors, lambda rows: self.fitted_.centrality(rows, at))

@@ -320,11 +320,11 @@ class RepresentationReader(RowReader):
         """
         vectors, issues = self._representation.examined(X)
         new_contexts = self.new_kinds(vectors)
-        given = self.given()
+        context_columns = self.given()
         cells: dict[str, dict[str, int]] = {}
         for name, counts in issues.cells.items():
             new_values = sum(counts.get(issue, 0) for issue in (NEW_VALUE, NEW_GAP))
-            if name in given and new_values <= new_contexts.count():
+            if name in context_columns and new_values <= new_contexts.count():
                 counts = {issue: count for issue, count in counts.items() if issue not in (NEW_VALUE, NEW_GAP)}
             if counts:
                 cells[name] = dict(counts)

@@ -14,7 +14,7 @@ from centrality._internal.text import none_if_missing
 from centrality.analysis.conformal import CalibrationRows, subsample_evenly
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.odd_share import most_odd
-from centrality.model.fitted import SAME_ROWS, FittedModel, map_valid_rows
+from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.network.refinement import LearnedRefinement, ScoredRows, learn
 
 NEXT = 100  # how many rows to look at next the estimate of remaining outliers is about
@@ -58,13 +58,12 @@ class RemainingOutliers:
 
 
 def errors_left(
-    log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_], most: int | None = None
+    log_odds: Matrix, of_marked: Matrix, outlier: NDArray[np.bool_], limit: int | None = None
 ) -> RemainingOutliers:
     """Return how many of the rows with these log-odds are likely outliers.
 
     `of_marked` are the log-odds of each marked row by the other marks alone. Compared with the marks, in `outlier`,
-    they show by how much all log-odds are too low or too high.
-    At most `most` of the rows can be outliers.
+    they show by how much all log-odds are too low or too high. At most `limit` of the rows can be outliers.
     """
     if not len(log_odds):
         return RemainingOutliers(0, 0.0, 0, 0)
@@ -81,8 +80,8 @@ def errors_left(
         counts_by_error[:, 1:] = counts_by_error[:, 1:] * (1 - chance) + counts_by_error[:, :-1] * chance
         counts_by_error[:, :1] *= 1 - chance
     counts = weights / weights.sum() @ counts_by_error  # the chance of 0, 1, ..., n outliers
-    if most is not None:
-        counts[max(most, 0) + 1 :] = 0.0
+    if limit is not None:
+        counts[max(limit, 0) + 1 :] = 0.0
         counts /= counts.sum()
     tail = (1 - COVERAGE) / 2
     low, high = np.searchsorted(np.cumsum(counts), [tail, 1 - tail])
@@ -139,11 +138,11 @@ def review(fitted: FittedModel, vectors: CheckedRows, marks: Marks, t: float) ->
     if evidence.outlier.sum() < SURE:
         order = alternate(order, _ranked(evidence.scores, evidence.marked))
     of_marked = learned.log_odds(evidence.scores[evidence.marked[evidence.used]] + learned.leave_one_out)
-    # Marks of outliers alone do not say where outliers end: then scores must, and there may be as many again.
-    found = len(evidence.marked)
-    most = max(most_odd(evidence.scores) - found, found) if evidence.outlier.all() else None
+    # Marks of outliers alone do not say where outliers end: scores do, though as many again may always remain.
+    marked = len(evidence.marked)
+    limit = max(most_odd(evidence.scores) - marked, marked) if evidence.outlier.all() else None
     of_marked = of_marked + evidence.prior_log_odds
-    left = errors_left(log_odds[order[:NEXT]], of_marked, evidence.outlier[evidence.used], most)
+    left = errors_left(log_odds[order[:NEXT]], of_marked, evidence.outlier[evidence.used], limit)
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 
@@ -236,21 +235,16 @@ def _calibration_rows(
 
     Rows marked as `fine` that the fit took for a group of outliers are among them.
     """
-    inliers = fitted.inliers
-    valid = np.flatnonzero(~np.isnan(scores))
-    if inliers is None or inliers.rows is None or len(valid) != fitted.remembered.seen:
+    rows = fitted.calibration_row_numbers(scores, t)
+    if rows is None:
         return None
-    rows = valid[inliers.rows]
-    scores_then_and_now = np.column_stack([fitted.mixing.mixed(inliers.units, t), scores[rows]])
-    ranks = scores_then_and_now.argsort(0).argsort(0)
-    if not np.asarray(np.corrcoef(ranks.T))[0, 1] > SAME_ROWS:
-        return None
+    units = fitted.calibration_rows().units
     left_out = np.setdiff1d(fine, rows)
     # A single network was trained on most rows that are not calibration rows, so none of those can be added.
     if not len(left_out) or not fitted.members_differ:
-        return rows, inliers.units
+        return rows, units
     units_of_left_out = map_valid_rows(vectors[left_out], fitted.units)
-    return np.append(rows, left_out), np.concatenate([inliers.units, units_of_left_out])
+    return np.append(rows, left_out), np.concatenate([units, units_of_left_out])
 
 
 def _with_heads(fitted: FittedModel, heads: Matrix) -> TrainingScores:

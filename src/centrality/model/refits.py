@@ -31,15 +31,15 @@ def refit_on_parts(
         again = _fit_again(model, training[part], seed=int(rng.integers(2**31)))
         by_refits.append(_scores_and_p_values(again, scored, t))
     refits, refit_p_values = np.stack(by_refits, axis=1)
-    own, own_p_values = _scores_and_p_values(model.fitted_, scored, t)
+    scores, p_values = _scores_and_p_values(model.fitted_, scored, t)
     count = model.fitted_.calibration_count(t)
     if not count or np.isnan(refit_p_values).all():
-        return Stability(own, refits, None, None, 0)
-    return Stability(own, refits, own_p_values, refit_p_values, count)
+        return Stability(scores, refits, None, None, 0)
+    return Stability(scores, refits, p_values, refit_p_values, count)
 
 
 def _fit_again(model: CentralityModel, vectors: CheckedRows, seed: int) -> FittedModel:
-    fuse = getattr(model, "model_", model)  # of a chain
+    fuse: Any = getattr(model, "model_", model)  # a chain holds one
     again: Any = clone(fuse)
     again.set_params(ensemble=fuse.fitted_.network.members, random_state=seed, progress=False)
     representation = getattr(model, "representation_", None)

@@ -161,8 +161,9 @@ def checked_t(t: object) -> Matrix:
     if type(t) is float and 0 <= t <= 1:
         return np.array(t)
     try:
-        dial = np.asarray(t, dtype=np.float64)
-    except (TypeError, ValueError):
+        dial = np.asarray(t)
+        dial = dial.astype(np.float64) if dial.dtype.kind in "iuf" else np.array(np.nan)
+    except ValueError:  # lists of different lengths
         dial = np.array(np.nan)
     if dial.ndim > 1 or dial.size == 0 or not ((dial >= 0) & (dial <= 1)).all():
         raise InputError(f"t must lie between 0 (global) and 1 (local), a number or a list of them, got {t!r}.")

@@ -135,7 +135,7 @@ class Context(FrozenArrays):
         center_forest, predictions = Forest.fit(c, rest, trees=TREES_OF_CENTER, leaf=LEAF_OF_CENTER, seed=seed)
         share = share_explained(rest, predictions)
         center_forest = center_forest.times(share)
-        rest = x - np.clip(x - rest + share * predictions, *behaviour_range)
+        rest = x - np.clip(x - rest + share * predictions, behaviour_range[0], behaviour_range[1])
 
         # The sizes of the deviations from it, of which the spread is a mean.
         size = _cut_outliers(c, np.abs(rest), features, seed + 2)
@@ -186,9 +186,9 @@ class Context(FrozenArrays):
         When training rows are scored, the context model knows them too. Where it predicts nearly all, they then lie
         closer to the middle than new rows do, and networks must have learned such rows as well.
         """
-        known = np.flatnonzero(np.random.default_rng(seed).random(len(residuals)) < 1 / KNOWN)
+        known_rows = np.flatnonzero(np.random.default_rng(seed).random(len(residuals)) < 1 / KNOWN)
         training_rows = residuals.copy()
-        training_rows[known] = self.relative(X[known])
+        training_rows[known_rows] = self.relative(X[known_rows])
         return training_rows
 
     def relative(self, X: CheckedRows) -> Matrix:  # (n, p) -> (n, p)

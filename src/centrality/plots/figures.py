@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]  # of numbers of any type, or of labels
 
 COLOUR_MAP = "viridis"  # even to the eye, safe for the colour-blind; yellow is central here and in the explorer
-INK, POINT_COLOUR = "#222222", "#ffffff"
-FIRST, SECOND, OUTLIER = "#296e9b", "#d6604d", "#c2183c"  # OUTLIER as the explorer has it
+INK = "#222222"
+POINT_COLOUR = "#ffffff"
+FIRST = "#296e9b"
+SECOND = "#d6604d"
+OUTLIER = "#c2183c"  # as in the explorer
 # Ten classes, any two at least ten units of CIEDE2000 apart with every kind of colour vision; as in
 # web/src/core/colours.ts.
 CLASS_COLOURS = (
@@ -190,8 +193,8 @@ def drift(report: DriftReport) -> "Figure":
         axes.plot(middles, effects, color=colour, linewidth=1.2, label=head.removesuffix("_head"))
         axes.scatter(middles, effects, s=22, marker=marker, facecolors=np.where(changed, colour, "white"),
                      edgecolors=colour, zorder=3)  # fmt: skip
-    most = max(0.5, *(abs(window.drift.effect) for window in windows)) + 0.1
-    axes.set(ylim=(-most, most), xlabel="row", ylabel="effect (up: more central)")
+    limit = max(0.5, *(abs(window.drift.effect) for window in windows)) + 0.1
+    axes.set(ylim=(-limit, limit), xlabel="row", ylabel="effect (up: more central)")
     axes.xaxis.set_major_formatter(lambda row, _: f"{row:,.0f}")
     axes.set_title(f"{report.whole.rows:,} new rows against {report.reference_rows:,} {report.reference}", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)

@@ -48,16 +48,14 @@ def timeline(
             f"{len(centrality)}."
         )
     names = [f"x{place}" for place in range(values.shape[1])] if names is None else list(names)
-    shown = list(range(min(values.shape[1], MOST_CHANNELS)))
-    if channels is not None and values.shape[1] > MOST_CHANNELS:
-        blamed = [names.index(name) for each in channels for name in each]
-        shown = sorted(
-            dict.fromkeys([*blamed, *range(values.shape[1])]), key=lambda place: (place not in blamed, place)
-        )
-        shown = sorted(shown[:MOST_CHANNELS])
-    figure = new_figure(9.0, 1.1 + 1.1 * (len(shown) + 1))
-    panels = figure.subplots(len(shown) + 1, 1, sharex=True, squeeze=False)[:, 0]
-    for axes, place in zip(panels, shown, strict=False):
+    drawn = list(range(min(values.shape[1], MOST_CHANNELS)))
+    if channels is not None and values.shape[1] > MOST_CHANNELS:  # channels to blame come before others
+        blamed = {names.index(name) for channels_of_event in channels for name in channels_of_event}
+        others = [place for place in range(values.shape[1]) if place not in blamed]
+        drawn = sorted([*sorted(blamed), *others][:MOST_CHANNELS])
+    figure = new_figure(9.0, 1.1 + 1.1 * (len(drawn) + 1))
+    panels = figure.subplots(len(drawn) + 1, 1, sharex=True, squeeze=False)[:, 0]
+    for axes, place in zip(panels, drawn, strict=False):
         axes.plot(*_thinned(times, values[:, place], dated=dated), color=FIRST, linewidth=0.7)
         axes.set_ylabel(names[place])
     panels[-1].plot(*_thinned(times, centrality, dated=dated), color="0.25", linewidth=0.7)
@@ -72,14 +70,15 @@ def timeline(
         axes.margins(x=0)
         axes.yaxis.label.set(rotation=0, ha="right", va="center")
     for window, beside in typical:
-        place = np.searchsorted(times, [window[0], beside[0]])
-        count = min(int(np.searchsorted(times, window[1], side="right") - place[0]), len(times) - int(place[1]))
-        for axes, channel in zip(panels, shown, strict=False):
-            line = values[place[1] : place[1] + count, channel]
-            axes.plot(*_thinned(times[place[0] : place[0] + count], line, dated=dated), **TYPICAL)
+        place = int(np.searchsorted(times, window[0]))
+        place_beside = int(np.searchsorted(times, beside[0]))
+        count = min(int(np.searchsorted(times, window[1], side="right")) - place, len(times) - place_beside)
+        for axes, channel in zip(panels, drawn, strict=False):
+            line = values[place_beside : place_beside + count, channel]
+            axes.plot(*_thinned(times[place : place + count], line, dated=dated), **TYPICAL)
     for number, (start, end) in enumerate(events):
         for row, axes in enumerate(panels):
-            to_blame = row == len(shown) or channels is None or names[shown[row]] in channels[number]
+            to_blame = row == len(drawn) or channels is None or names[drawn[row]] in channels[number]
             axes.axvspan(*_as_dates(np.array([start, end], dtype=float), dated=dated),
                          color=OUTLIER, alpha=0.3 if to_blame else 0.08, linewidth=1.5)  # fmt: skip
     return figure
@@ -92,12 +91,12 @@ def _as_dates(times: NDArray[Any], *, dated: bool) -> NDArray[Any]:
 
 
 def _thinned(times: NDArray[Any], values: NDArray[np.float64], *, dated: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lowest and the highest value of each of so many stretches, or all if they are few."""
+    """Return the lowest and the highest value of each of many short stretches; of few values, return all."""
     width = -(-2 * len(values) // MOST_POINTS)
     if width <= 1:
         return _as_dates(times, dated=dated), values
     count = len(values) // width
     blocks = values[: count * width].reshape(count, width)
-    known = np.where(np.isnan(blocks), np.nanmean(values), blocks)
-    places = np.sort(np.column_stack([known.argmin(1), known.argmax(1)]), axis=1) + width * np.arange(count)[:, None]
+    filled = np.where(np.isnan(blocks), np.nanmean(values), blocks)
+    places = np.sort(np.column_stack([filled.argmin(1), filled.argmax(1)]), axis=1) + width * np.arange(count)[:, None]
     return _as_dates(np.asarray(times)[places.ravel()], dated=dated), values[places.ravel()]

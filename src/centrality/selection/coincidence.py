@@ -1,17 +1,19 @@
 """Estimate how many pairs of rows of a table lie as near as a given pair by chance.
 
-Rows that share a day lie at distance zero in it. That is no nearness: so do many rows by chance. Let a pair agree in
-the columns D. The number of pairs that agree there by chance is multiplied by the probability that such a pair lies so
-near in the other columns.
+Rows of the same day have distance 0 in this column, as many rows do by chance: that does not make them near copies. So
+let D be the columns in which a pair agrees. The result is the number of pairs that agree in D by chance, times the
+probability that such a pair lies as near in the other columns.
 
-Columns are not independent. The rarest agreement in D counts in full; every other one by its share among the pairs that
-agree in one of those before, of which the largest is taken. The distance in the other columns is compared with that to
-other rows and with that of pairs that agree in a column of D; the larger probability counts.
+Columns are not independent. The number of pairs that agree in D is estimated by taking the columns of D from the rarest
+agreement on: the share of pairs that agree in the first one, times, for each further column, the share that agrees in
+it among the pairs that agree in an earlier one; of several earlier ones, the largest share counts. The probability to
+lie as near in the other columns is estimated among all rows, and among the pairs that agree in a column of D; the
+larger one counts.
 
-A pair may agree in any of 2^a sets of a columns. Trying them all must find nothing by chance, so each size of a set
-counts alike, and so does each set of one size: the expected number is multiplied by (a + 1) times the number of sets.
+A pair may agree in any of the 2^a sets of a columns. To allow for so many chances, each size of a set has equal weight,
+and so has each set of one size: the expected number is multiplied by a + 1 and by the number of sets of that size.
 
-By distances alone, most simulated tables with dates held false calls; so judged, hardly any did
+By distances alone, most simulated tables with dates had false near copies; with this estimate, hardly any did
 (benchmarks/copies.py chance).
 """
 
@@ -21,11 +23,11 @@ from scipy.special import comb
 
 from centrality.selection.duplicates import count_pairs
 
-SHARED = 0.05  # the mean number of other rows that share a row's value, above which a column agrees by chance
-PAIRS = 5_000  # sampled of those that agree in a column
+SHARED = 0.05  # agreement in a column is by chance if a row shares its value with more rows than this, on average
+PAIRS = 5_000  # sampled from those that agree in a column
 ROWS = 2_000  # sampled to measure how near other rows are
-NEIGHBOURS = 30  # of those, the nearest that set the scale and the dimension
-FEW = 3  # rows as near, from which on their number itself says how many are
+NEIGHBOURS = 30  # nearest sampled rows, which set the scale and the dimension
+FEW = 3  # if so many sampled rows are as near, their share is the probability; else it is extrapolated
 BLOCK = 1 << 24  # distances computed at once
 
 Pairs = NDArray[np.intp]  # (m, 2), numbers of rows
@@ -49,17 +51,17 @@ def expected_by_chance(
     n = len(Z)
     all_pairs = n * (n - 1) / 2
     are_alike = cells[candidates[:, 0]] == cells[candidates[:, 1]]
-    shares = np.array([count_pairs(column) for column in cells.T]) - are_alike.sum(0)  # without those to be judged
+    shares = np.array([count_pairs(column) for column in cells.T]) - are_alike.sum(0)  # without the candidates
     shares = np.maximum(shares, 0.0) / all_pairs
     repeated = np.flatnonzero(n * shares > SHARED)
     samples = [_sample_alike(cells[:, column], candidates, rng) for column in repeated]
-    # Of the pairs that agree in one column, the share that agrees in another
+    # Of the pairs that agree in one column, the share that agrees in another one.
     among = np.empty((len(repeated), len(repeated)))
     for place, pairs in enumerate(samples):
         agree = (cells[pairs[:, 0]][:, repeated] == cells[pairs[:, 1]][:, repeated]).sum(0)
         among[place] = (agree + 1) / (len(pairs) + 1)  # one more agrees, so that no share is zero
     patterns, which = np.unique(are_alike[:, repeated], axis=0, return_inverse=True)
-    expected = np.zeros(len(candidates))  # where nothing is shared, distances say all
+    expected = np.zeros(len(candidates))  # stays 0 for a pair that shares no value
     for number, pattern in enumerate(patterns):
         chosen = np.flatnonzero(which.ravel() == number)
         D = np.flatnonzero(pattern)
@@ -90,8 +92,9 @@ def _sample_alike(codes: NDArray[np.int64], candidates: Pairs, rng: np.random.Ge
     step = 1 + (rng.random(PAIRS) * (size[group[first]] - 1)).astype(np.intp)
     second = start[group[first]] + (first - start[group[first]] + step) % size[group[first]]
     pairs = np.sort(np.stack([order[first], order[second]], axis=1), axis=1)
-    key, candidate_keys = pairs @ [len(codes), 1], np.sort(candidates, axis=1) @ [len(codes), 1]
-    return np.asarray(pairs[~np.isin(key, candidate_keys)])
+    keys = pairs @ [len(codes), 1]  # one number for each pair
+    candidate_keys = np.sort(candidates, axis=1) @ [len(codes), 1]
+    return np.asarray(pairs[~np.isin(keys, candidate_keys)])
 
 
 def _distances(features: Floats, pairs: Pairs) -> Floats:
@@ -99,7 +102,7 @@ def _distances(features: Floats, pairs: Pairs) -> Floats:
 
 
 def _chance_near_rows(features: Floats, pairs: Pairs, rng: np.random.Generator) -> Floats:
-    """Return the probability that a row lies as near to one of a pair as the other does; the larger of both."""
+    """Return the probability that any row lies as near to a row of a pair as its other row; the larger of the two."""
     sample = np.sort(rng.choice(len(features), min(ROWS, len(features)), replace=False))
     squares = np.square(features[sample]).sum(1)
     chance = np.zeros(len(pairs))
@@ -117,7 +120,7 @@ def _chance_near_rows(features: Floats, pairs: Pairs, rng: np.random.Generator) 
 
 
 def _chance(apart: Floats, distance: float) -> float:
-    """Return the share of rising distances that are as small; below the nearest ones it falls as a power."""
+    """Return the share of these rising distances that are as small; if they are too few, extrapolate by a power law."""
     within = int(np.searchsorted(apart, distance * (1 + 1e-6), side="right"))
     nearest = np.maximum(apart[:NEIGHBOURS], distance)
     if within >= FEW or len(nearest) < FEW or nearest[-1] <= distance:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -369,8 +368,9 @@ def _distinguish(values: Sequence[object]) -> list[str]:
         return short
     if not texts:
         return [shortened(str(value)) for value in values]  # with all digits
-    common = len(commonprefix(texts))
-    start = max(common - LETTERS // 2, 0)
+    shortest = min(map(len, texts))
+    same = next((place for place in range(shortest) if len({text[place] for text in texts}) > 1), shortest)
+    start = max(same - LETTERS // 2, 0)
     cut = "…" if start else ""
     return [
         cut + shortened(repr(value[start:])) if isinstance(value, str) else shortened(str(value)) for value in values

@@ -2,8 +2,8 @@
 
 Two classifiers that were not trained on a row give the probability of each class: a logistic regression, which sees
 what all columns say together, and a forest, which sees groups and limits. The mean of the two finds more wrong labels
-than either, and than models of what is typical of each class (benchmarks/labels.py): classes that overlap tell no wrong
-label by being typical.
+than either of them alone (benchmarks/labels.py). It also finds more than models of what is typical of each class: where
+classes overlap, a row may be typical of both.
 """
 
 from typing import Any
@@ -23,7 +23,8 @@ from centrality.tables.columns import numbers
 
 FEWEST = 10  # fewest rows of a class to learn it from
 FOLDS = 5
-TREES, LEAF = 100, 3  # of the forest; a leaf of fewer rows would follow a wrong label
+TREES = 100  # of the forest
+LEAF = 3  # fewest rows of a leaf of the forest: one of fewer would follow a wrong label
 PENALTY = 0.1  # of the regression, scikit-learn's C
 
 Chances = NDArray[np.float64]  # (n, classes)
@@ -59,8 +60,10 @@ def wrong_labels(rows: ModelRows, labels: Labels, *, top: int | None = None, ran
     """
     frame = as_frame(rows)
     native = nw.from_native(frame, eager_only=True)
-    codes, classes = codes_of(frame, labels, len(native)), values_of(frame, labels)
-    Z = _vectors(native.drop(labels).to_native() if isinstance(labels, str) else frame)
+    codes = codes_of(frame, labels, len(native))
+    classes = values_of(frame, labels)
+    table = as_arrow(native.drop(labels).to_native() if isinstance(labels, str) else frame)
+    Z = numbers(table) if are_finite_numbers(table) else np.asarray(Table().fit_transform(table))
     chances = _chances(Z, codes, classes, random_state)
     order, suggested = _doubtful(chances, codes, None if top is None else whole_number("top", top))
     names = np.array([None if name is None else str(name) for name in classes], dtype=object)
@@ -75,14 +78,8 @@ def wrong_labels(rows: ModelRows, labels: Labels, *, top: int | None = None, ran
     )
 
 
-def _vectors(frame: Any) -> NDArray[Any]:
-    """Return the rows as vectors, by a representation fitted to rows of all classes."""
-    table = as_arrow(frame)
-    return numbers(table) if are_finite_numbers(table) else np.asarray(Table().fit_transform(table))
-
-
 def _chances(Z: NDArray[Any], codes: NDArray[np.intp], classes: list[object], seed: int | None) -> Chances:
-    """Return each row's probability of each class by classifiers trained on other rows; NaN if not judged."""
+    """Return each row's probability of each class, by classifiers trained on other rows; NaN for small classes."""
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -90,17 +87,19 @@ def _chances(Z: NDArray[Any], codes: NDArray[np.intp], classes: list[object], se
     from sklearn.preprocessing import StandardScaler
 
     sizes = np.bincount(codes, minlength=len(classes))
-    judged = [c for c in range(len(classes)) if sizes[c] >= FEWEST and classes[c] is not None]
-    if len(judged) < 2:
-        raise InputError(f"At least two classes of {FEWEST} rows each were wanted, got {len(judged)} of them.")
-    rows, folds = np.flatnonzero(np.isin(codes, judged)), StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    large = [c for c in range(len(classes)) if sizes[c] >= FEWEST and classes[c] is not None]
+    if len(large) < 2:
+        raise InputError(f"At least two classes of {FEWEST} rows each were wanted, got {len(large)} of them.")
+    rows = np.flatnonzero(np.isin(codes, large))
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     regression = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=1000))
     forest = ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=seed)
     by_classifier = [
-        cross_val_predict(each, Z[rows], codes[rows], cv=folds, method="predict_proba") for each in (regression, forest)
+        cross_val_predict(classifier, Z[rows], codes[rows], cv=folds, method="predict_proba")
+        for classifier in (regression, forest)
     ]
     chances = np.full((len(Z), len(classes)), np.nan)
-    chances[np.ix_(rows, np.array(judged))] = np.mean(by_classifier, axis=0)
+    chances[np.ix_(rows, np.array(large))] = np.mean(by_classifier, axis=0)
     return chances
 
 
@@ -115,7 +114,8 @@ def _doubtful(chances: Chances, codes: NDArray[np.intp], top: int | None) -> tup
     every = np.arange(len(chances))
     others = np.where(np.isnan(chances), -np.inf, chances)
     others[every, codes] = -np.inf
-    of_label, suggested = chances[every, codes], others.argmax(1)
+    of_label = chances[every, codes]
+    suggested = others.argmax(1)
     order = np.argsort(of_label, kind="stable")  # rows that are not judged come last
     order = order[~np.isnan(of_label[order])]
     return (order[others.max(1)[order] > of_label[order]] if top is None else order[:top]), suggested

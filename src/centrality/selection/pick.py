@@ -162,7 +162,7 @@ def spread(
 
 
 KINDS = ("typical", "diverse", "representative", "odd", "to label")
-# The share of the rows, the least central, that need not be covered; fewer of rows to label, as rare classes may be odd.
+# The share of the rows, the least central, that need not be covered: fewer of rows to label, as rare classes are odd.
 OUTLYING = {"representative": 0.05, "to label": 0.01}
 
 

@@ -91,8 +91,8 @@ def has_running_number(X: ModelRows) -> bool:
 def are_texts(X: ModelRows) -> bool:
     """Say whether the rows are one column of texts: of several words, hardly any of them twice.
 
-    Beside other columns a text is encoded by what it shares with the others, so that one which shares nothing lies in
-    the middle; alone it is compared with the others whole.
+    Beside other columns, a text is encoded by the words it shares with other texts: one that shares none lies in the
+    middle. A single column of texts is better compared by their whole contents.
     """
     if not is_frame(X) or len((table := as_arrow(X)).schema) != 1 or not is_text(table.schema[0].type):
         return False
@@ -108,7 +108,8 @@ def how_read(model: CentralityModel) -> str:
     >>> summary_of({"area": "number, scaled", "sold": "date: year", "id": "left out: an identifier"})
     'as a table: 1 number, 1 date; left out: id'
     """
-    facts, kind = reader_of(model).about(), reader_of(model).input_spec().kind
+    facts = reader_of(model).about()
+    kind = reader_of(model).input_spec().kind
     if kind == "numbers":
         return f"as vectors: {model.fitted_.width:,} columns of numbers"
     if kind == "table":
@@ -202,7 +203,7 @@ def as_frame(rows: ModelRows) -> Any:
 
 
 def _order(scores: NDArray[np.float64], groups: NDArray[np.intp], top: int | None) -> NDArray[np.intp]:
-    """Return the rows' numbers group by group, the lowest score of a group first; rows without a score come last.
+    """Return the rows' numbers, group by group, the lowest score of each group first; rows without a score come last.
 
     >>> _order(np.array([0.5, 0.1, 0.9, 0.2]), np.array([1, 1, 0, 0]), top=1)
     array([3, 1])

@@ -33,7 +33,8 @@ MOST_BLOCKS = 400  # simulated: with more the curve is as good as exact
 MOST_A_BLOCK = 0.5  # events: whoever asks for more false alarms gets these
 NEAR = 0.5  # of an event's height: so high are its ends
 SHORTEST = 4  # to a window, of an event
-DAY, HOUR = 86400.0, 3600.0
+DAY = 86400.0
+HOUR = 3600.0
 DAYS = 7  # of which at least so many say what is usual at an hour
 NEAREST = 8  # typical stretches that say what is usual
 MOST_COMPARED = 4000
@@ -114,7 +115,8 @@ def _simulated(blocks: int) -> tuple[Values, Values]:
     location, scale = _fit(drawn)
     above = np.sort(((drawn - location[:, None]) / scale[:, None]).ravel())[::-1]
     rank = np.unique(np.geomspace(1, len(above), 400).astype(np.intp))[::-1]
-    heights, counts = above[rank - 1], rank / len(above)
+    heights = above[rank - 1]
+    counts = rank / len(above)
     slope = (heights[-1] - above[99]) / np.log(100)  # the simulated tail, continued
     far = np.arange(1, 60)
     return np.append(heights, heights[-1] + slope * far), np.append(counts, counts[-1] * np.exp(-far))
@@ -211,21 +213,21 @@ def stretches(scores: Values, threshold: float) -> list[tuple[int, int]]:
     >>> stretches(scores, 8), stretches(scores, 4)
     ([(2, 4)], [(2, 4), (10, 10)])
     """
-    usual = float(np.nanmedian(scores)) if np.isfinite(scores).any() else 0.0
-    above = np.flatnonzero(scores > max(threshold, usual))  # false for moments without a score
+    normal = float(np.nanmedian(scores)) if np.isfinite(scores).any() else 0.0
+    above = np.flatnonzero(scores > max(threshold, normal))  # false for moments without a score
     taken = np.zeros(len(scores), dtype=bool)
-    found = []
+    spans = []
     for peak in above[np.argsort(-scores[above], kind="stable")].tolist():
         if taken[peak]:
             continue
-        low = np.flatnonzero(~(scores >= usual + NEAR * (scores[peak] - usual)))
+        low = np.flatnonzero(~(scores >= normal + NEAR * (scores[peak] - normal)))
         place = int(np.searchsorted(low, peak))
         first = int(low[place - 1]) + 1 if place else 0
         last = int(low[place]) - 1 if place < len(low) else len(scores) - 1
         if not taken[first : last + 1].any():
-            found.append((first, last))
+            spans.append((first, last))
         taken[first : last + 1] = True
-    return found
+    return spans
 
 
 def odd_moments(scores: Values, high: tuple[int, int], window: int) -> tuple[int, int]:
@@ -243,8 +245,8 @@ def odd_moments(scores: Values, high: tuple[int, int], window: int) -> tuple[int
     stride = stride_of(window)
     first = max(0, -(-(high[0] - window + 1) // stride))
     near = scores[first : high[1] // stride + 1]
-    usual = float(np.nanmedian(scores))
-    odd = np.flatnonzero(near >= usual + NEAR * (float(np.nanmax(near)) - usual))
+    normal = float(np.nanmedian(scores))
+    odd = np.flatnonzero(near >= normal + NEAR * (float(np.nanmax(near)) - normal))
     begin, end = sorted(((first + int(odd[0])) * stride + window - 1, (first + int(odd[-1])) * stride))
     lacking = max(0, window // SHORTEST - (end - begin + 1))
     return max(begin - lacking // 2, high[0]), min(end + (lacking + 1) // 2, high[1])
@@ -261,7 +263,8 @@ def find_typical(
     """
     first, last = stretch
     values = track.values[:, channel]
-    half, length = window // 2, last - first + 1
+    half = window // 2
+    length = last - first + 1
     context = np.arange(-min(window, first), 0) if first >= half else np.arange(length, length + half)
     reach = slice(max(0, -context[0]), len(values) - max(length, int(context[-1]) + 1) + 1)
     places = np.arange(reach.start, max(reach.start, reach.stop), stride_of(window))
@@ -297,63 +300,70 @@ def describe(
 
     `typical` is where typical stretches begin, from `find_typical`: what they hold is usual then.
     """
-    name, values = recording.channels[channel], track.values[:, channel]
+    name = recording.channels[channel]
+    values = track.values[:, channel]
     first, last = stretch
-    own = slice(first, last + 1)
-    there = np.flatnonzero(np.isfinite(values[own])) + first
-    if not len(there):
+    inside = slice(first, last + 1)
+    present = np.flatnonzero(np.isfinite(values[inside])) + first
+    if not len(present):
         return f"{name} has no values"
     outside = np.isfinite(values)
-    outside[own] = False
+    outside[inside] = False
     outside = outside if outside.any() else np.isfinite(values)
     low, middle, high = np.quantile(values[outside], [0.1, 0.5, 0.9])
     reach = max(float(high - low), 1e-12 * abs(middle), 1e-300)
-    level = float(np.median(values[there]))
-    usual = f"it is usually {_write(low)} to {_write(high)}"
-    expected, width = middle, reach
+    level = float(np.median(values[present]))
+    normal = f"it is usually {_write(low)} to {_write(high)}"
+    expected = middle
+    width = reach
     if typical is not None and len(typical):
         at = values[typical[:, None] + np.arange(last - first + 1)]
         if np.isfinite(at).any():
             at_low, expected, at_high = np.nanquantile(at, [0.1, 0.5, 0.9])
-            usual = f"{'at this hour' if same_hour else 'then'} it is usually {_write(at_low)} to {_write(at_high)}"
+            normal = f"{'at this hour' if same_hour else 'then'} it is usually {_write(at_low)} to {_write(at_high)}"
             width = max(at_high - at_low, 0.1 * reach)
     if abs(level - middle) > reach or abs(level - expected) > 2 * width:
         before = values[max(0, first - max(1, window // JUST_BEFORE)) : first]
         earlier = float(np.nanmedian(before)) if np.isfinite(before).any() else level
         if low <= earlier <= high and abs(earlier - level) > width:
-            return f"{name} {'fell' if level < earlier else 'rose'} from {_write(earlier)} to {_write(level)}; {usual}"
-        return f"{name} is {'low' if level < expected else 'high'}, {_write(level)}; {usual}"
-    lows, highs, when = _usual_by_hour(recording, track, values, outside, there)
+            return f"{name} {'fell' if level < earlier else 'rose'} from {_write(earlier)} to {_write(level)}; {normal}"
+        return f"{name} is {'low' if level < expected else 'high'}, {_write(level)}; {normal}"
+    lows, highs, when = _usual_by_hour(recording, track, values, outside, present)
     widths = np.maximum(highs - lows, 0.1 * reach)
-    beyond = np.maximum(lows - values[there], values[there] - highs) / widths
+    beyond = np.maximum(lows - values[present], values[present] - highs) / widths
     place = int(np.argmax(beyond))
     jump = float(np.nanmedian(np.abs(np.diff(values))))
-    jump_here = float(np.median(np.abs(np.diff(values[there])))) if len(there) > 1 else jump
+    jump_here = float(np.median(np.abs(np.diff(values[present])))) if len(present) > 1 else jump
     if beyond[place] < FAR and jump_here < 0.25 * jump:
         return f"{name} hardly moves, at about {_write(level)}"
     if beyond[place] < FAR and jump_here > 2 * max(jump, 1e-300):
         return f"{name} jumps by {_write(jump_here)} from moment to moment; usually it does by {_write(jump)}"
     if beyond[place] > 0:
-        at, low, high = recording.written(track.time_of(there[place])), lows[place], highs[place]
-        return f"{name} is {_write(values[there[place]])} at {at}; {when} it is usually {_write(low)} to {_write(high)}"
-    lowest, highest = values[there].min(), values[there].max()
-    return f"{name} takes another course than usual, between {_write(lowest)} and {_write(highest)}; {usual}"
+        at = recording.written(track.time_of(present[place]))
+        range_then = f"{when} it is usually {_write(lows[place])} to {_write(highs[place])}"
+        return f"{name} is {_write(values[present[place]])} at {at}; {range_then}"
+    lowest = values[present].min()
+    highest = values[present].max()
+    if lowest == highest:
+        return f"{name} stays at {_write(lowest)}; {normal}"
+    return f"{name} takes another course than usual, between {_write(lowest)} and {_write(highest)}; {normal}"
 
 
 def _usual_by_hour(
-    recording: Recording, track: Track, values: Values, outside: NDArray[np.bool_], there: NDArray[np.intp]
+    recording: Recording, track: Track, values: Values, outside: NDArray[np.bool_], present: NDArray[np.intp]
 ) -> tuple[Values, Values, str]:
     """Return the usual range at these moments: of the same hours of other days, if there are seven, else of all."""
     low, high = np.quantile(values[outside], [0.1, 0.9])
-    lows, highs = np.full(len(there), low), np.full(len(there), high)
+    lows = np.full(len(present), low)
+    highs = np.full(len(present), high)
     days = (track.step * len(values)) / DAY
     if not recording.dated or days < DAYS or track.step > HOUR:
         return lows, highs, "otherwise"
     hours = (track.times % DAY // HOUR).astype(np.intp)
-    for hour in np.unique(hours[there]):
+    for hour in np.unique(hours[present]):
         others = values[outside & (hours == hour)]
         if len(others) >= DAYS:
-            lows[hours[there] == hour], highs[hours[there] == hour] = np.quantile(others, [0.1, 0.9])
+            lows[hours[present] == hour], highs[hours[present] == hour] = np.quantile(others, [0.1, 0.9])
     return lows, highs, "at this hour"
 
 

@@ -25,7 +25,8 @@ from centrality.series.windows import Mask, Places, Scales, Values
 
 JOINT = 8  # principal signals of many channels
 HIGHEST = 3  # channels whose scores count together
-MOVED, VARIES = 0.5, 1.5  # deviations of a level, and the ratio of spreads, that are worth a sentence
+MOVED = 0.5  # deviations that a level must move to be worth a sentence
+VARIES = 1.5  # the ratio of spreads that is worth one
 LEFT_WEIGHT = 2.0  # of what the cosines leave, in deviations of the weights
 TAIL = 1000  # scores kept of the odd end
 BODY = 1000  # quantiles kept of the rest
@@ -67,15 +68,15 @@ def channel_changes(names: Sequence[str], series: Sequence[Prepared]) -> list[st
     changes = []
     for place, name in enumerate(names):
         centre = float(np.median([one.scales.centre[0, place] for one in series]))
-        usual = float(np.median([one.scales.deviation[0, place] for one in series]))
+        deviation = float(np.median([one.scales.deviation[0, place] for one in series]))
         level = float(np.median([one.values[:, place].mean() for one in series]))
         spread = float(np.median([one.values[:, place].std() for one in series]))
-        if abs(level - centre) > MOVED * usual:
+        if abs(level - centre) > MOVED * deviation:
             word = "higher" if level > centre else "lower"
             changes.append(f"{name} is {word}: {number(level)} on average, {number(centre)} before.")
-        if not 1 / VARIES < spread / usual < VARIES:
-            word = "more" if spread > usual else "less"
-            changes.append(f"{name} varies {word}: by {number(spread)}, by {number(usual)} before.")
+        if not 1 / VARIES < spread / deviation < VARIES:
+            word = "more" if spread > deviation else "less"
+            changes.append(f"{name} varies {word}: by {number(spread)}, by {number(deviation)} before.")
     return changes
 
 
@@ -188,12 +189,13 @@ class Levels:
         ordered.sort()
         count = len(ordered)
         body = np.linspace(0, count - 1, min(count, BODY)).astype(np.intp)
-        kept = np.union1d(body, np.arange(max(0, count - TAIL), count))
-        return cls(ordered[kept].astype(np.float64), (count - kept) / (count + 1), count)
+        places = np.union1d(body, np.arange(max(0, count - TAIL), count))
+        return cls(ordered[places].astype(np.float64), (count - places) / (count + 1), count)
 
     def joined(self, other: Self) -> Self:
         """Return the levels of both samples together."""
-        scores, count = np.union1d(self.scores, other.scores), self.count + other.count
+        scores = np.union1d(self.scores, other.scores)
+        count = self.count + other.count
         shares = (self.count * self.p_values(scores) + other.count * other.p_values(scores)) / count
         return type(self)(scores, shares, count)
 

@@ -230,7 +230,9 @@ def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values
         raise TableError(f"{name} was to be the time, but it holds no dates: {examples or 'nothing'}.")
     if doubt:
         notes.append(f"{name}: {doubt}.")
-    zone, seconds, no_dates, missing = zone_of(column, format), np.empty(len(column)), 0, 0
+    zone = zone_of(column, format)
+    seconds = np.empty(len(column))
+    no_dates = missing = 0
     for first in range(0, len(column), READ_TOGETHER):
         moments, faults = read_dates(column.slice(first, READ_TOGETHER), format, zone)
         block = moments.astype(np.int64) / 1e6
@@ -361,10 +363,17 @@ def _tracks(
     for number, label in enumerate(labels):
         rows: Any = slice(None) if len(labels) == 1 else by_group[ends[number - 1] if number else 0 : ends[number]]
         if seconds is None or _is_even(seconds[rows]):
-            own = values[rows]
-            moment_of_row[rows] = np.arange(len(own), dtype=np.int32)
-            first, last = (0.0, len(own) - 1.0) if seconds is None else seconds[rows][[0, -1]].tolist()
-            tracks.append(Track(label, first, own, (last - first) / (len(own) - 1) if len(own) > 1 else 1.0))
+            track_values = values[rows]
+            moment_of_row[rows] = np.arange(len(track_values), dtype=np.int32)
+            first, last = (0.0, len(track_values) - 1.0) if seconds is None else seconds[rows][[0, -1]].tolist()
+            tracks.append(
+                Track(
+                    label,
+                    first,
+                    track_values,
+                    (last - first) / (len(track_values) - 1) if len(track_values) > 1 else 1.0,
+                )
+            )
             continue
         rows = np.arange(len(values))[rows]
         timed = rows[np.isfinite(seconds[rows])]
@@ -440,7 +449,7 @@ def _time_notes(events: dict[str, int], tracks: Sequence[Track], *, dated: bool)
     steps = np.array([track.step for track in tracks])
     step = write_step(float(np.median(steps)), dated=dated)
     sentences = {
-        "unsorted": "Rows are not in the order of time (at {:,} places): they are sorted.",
+        "unsorted": "Rows are not in the order of time (it goes back at {:,} of them): they are sorted.",
         "repeated": "Values of rows that share their moment are averaged ({:,} rows).",
         "hour twice": "An hour comes twice, as when clocks go back: times with their zone would keep both.",
         "uneven": f"Times are uneven: values are averaged into one row {step}, by the median difference.",

@@ -3,9 +3,9 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,27 @@ class Moment:
 class _Memory:
     """Hold the last moments of one series, oldest first, and how long each channel has been silent."""
 
-    rows: list[list[float]] = field(default_factory=list)
-    silent: list[int] = field(default_factory=list)
+    rows: Values  # (window + 1, channels): one more, which the first difference needs
+    silent: NDArray[np.int64]
+    count: int = 0  # of the rows that are filled, at their end
+
+    @classmethod
+    def of(cls, model: Timeline, rows: Sequence[Sequence[float]] = (), silent: Sequence[int] | None = None) -> Self:
+        """Return a memory of these moments, the last ones if they are many."""
+        channels = len(model.channels_)
+        counts = (
+            np.full(channels, BRIDGED + 1) if silent is None else np.array(silent, dtype=np.int64).reshape(channels)
+        )
+        memory = cls(np.zeros((model.window_ + 1, channels)), counts)
+        for row in rows[-model.window_ - 1 :]:
+            memory.add(np.array(row, dtype=np.float64).reshape(channels))
+        return memory
+
+    def add(self, row: Values) -> None:
+        """Take the next moment, and forget the first if all rows are filled."""
+        self.rows[:-1] = self.rows[1:]
+        self.rows[-1] = row
+        self.count = min(self.count + 1, len(self.rows))
 
 
 class Stream:
@@ -74,17 +93,15 @@ class Stream:
 
     def push(self, values: Sequence[Any] | Mapping[str, Any], series: str = "") -> Moment | None:
         """Take the next moment of a series; return what is said of it, None until a window is full."""
-        row = self.numbers(values)
-        memory = self._series.pop(series, None) or _Memory(silent=[BRIDGED + 1] * len(row))
+        row = np.array(self.numbers(values))
+        memory = self._series.pop(series, None) or _Memory.of(self.model)
         self._series[series] = memory  # the last now
         if self.most_series is not None and len(self._series) > self.most_series:
             del self._series[next(iter(self._series))]
-        last = memory.rows[-1] if memory.rows else [0.0] * len(row)
-        missing = [not np.isfinite(value) for value in row]
-        memory.silent = [count + 1 if gap else 0 for count, gap in zip(memory.silent, missing, strict=True)]
-        memory.rows.append([old if gap else value for value, old, gap in zip(row, last, missing, strict=True)])
-        del memory.rows[: -self.model.window_ - 1]  # one more: the first difference needs it
-        return self._judge(memory, series) if len(memory.rows) > self.model.window_ else None
+        missing = ~np.isfinite(row)
+        memory.silent = np.where(missing, memory.silent + 1, 0)
+        memory.add(np.where(missing, memory.rows[-1], row))
+        return self._judge(memory, series) if memory.count > self.model.window_ else None
 
     def continue_from(self, other: "Stream") -> None:
         """Go on from the moments of a stream whose model has the same channels and windows; of others, from none."""
@@ -110,9 +127,8 @@ class Stream:
 
     def _judge(self, memory: _Memory, series: str) -> Moment | None:
         scales = self.model._scales.get(series, self._scales_of_others)  # noqa: SLF001
-        rows = np.array(memory.rows)
-        scaled = [scales.view(rows, view)[1:] for view in range(2)]
-        judged = np.array(memory.silent) <= BRIDGED
+        scaled = [scales.view(memory.rows, view)[1:] for view in range(2)]
+        judged = memory.silent <= BRIDGED
         if not judged.any():
             return None
         parts = self.model._parts  # noqa: SLF001
@@ -132,7 +148,10 @@ class Stream:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the last moments of each series to a small JSON file, completely or not at all."""
-        state = {name: {"rows": memory.rows, "silent": memory.silent} for name, memory in self._series.items()}
+        state = {
+            name: {"rows": memory.rows[len(memory.rows) - memory.count :].tolist(), "silent": memory.silent.tolist()}
+            for name, memory in self._series.items()
+        }
         with write_atomically(path) as temporary:
             temporary.write_text(json.dumps({"channels": self.model.channels_, "series": state}))
 
@@ -143,9 +162,10 @@ class Stream:
             if tuple(state["channels"]) != self.model.channels_:
                 raise InputError(f"{path} remembers other channels: {', '.join(state['channels'][:6])}.")
             memories = {
-                name: _Memory([[float(x) for x in row] for row in one["rows"]], [int(x) for x in one["silent"]])
-                for name, one in state["series"].items()
+                name: _Memory.of(self.model, one["rows"], one["silent"]) for name, one in state["series"].items()
             }
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        except InputError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:  # also of JSON and of UTF-8
             raise InputError(f"{path} is no state of a stream ({error}): delete it to begin anew.") from None
         self._series = memories

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 MOSTLY_SILENT = 0.5  # share of the moments that must have a value
 LEARNED_FROM = 100_000  # windows of a part, at most
 SCALES = tuple(field.name for field in fields(Scales))
-SHARE, ALPHA = 0.05, 0.01  # of windows that are odd; chance of a drift where there is none
+SHARE = 0.05  # of windows that are odd
+ALPHA = 0.01  # chance of a drift where there is none
 AT_ONCE = 30_000  # windows described together
 MOMENTS_AT_ONCE = 500_000
 
@@ -155,7 +156,8 @@ class Timeline(BaseEstimator):
         """Judge the series; return how the scores of windows and of moments are distributed, and how high they rise."""
         judgements = self._judge_all(series)
         self._judged: tuple[Recording, list[Judgement]] | None = (recording, judgements)
-        of_windows, of_moments = [each.windows for each in judgements], [each.moments.whole for each in judgements]
+        of_windows = [judgement.windows for judgement in judgements]
+        of_moments = [judgement.moments.whole for judgement in judgements]
         return Levels.of(of_windows), Levels.of(of_moments), Peaks.of(of_moments, self.window_)
 
     def _choose_channels(self, recording: Recording) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -164,8 +166,8 @@ class Timeline(BaseEstimator):
         silent = []
         for number, name in enumerate(recording.channels):
             columns = [track.values[:, number] for track in recording.tracks]
-            there = sum(int(np.isfinite(column).sum()) for column in columns)
-            if 0 < there < MOSTLY_SILENT * sum(map(len, columns)):
+            present = sum(int(np.isfinite(column).sum()) for column in columns)
+            if 0 < present < MOSTLY_SILENT * sum(map(len, columns)):
                 silent.append(name)
                 continue
             distinct = _distinct([column[:1000] for column in columns])
@@ -221,8 +223,8 @@ class Timeline(BaseEstimator):
         starts = [windows.starts_of(len(one.values), self.window_) for one in series]
         count = sum(map(len, starts)) * (len(self.channels_) if part.alone else 1)
         rows = []
-        for one, own in zip(series, starts, strict=True):
-            for _, moments, first in self._blocks(own[:: -(-count // LEARNED_FROM)]):
+        for one, begins in zip(series, starts, strict=True):
+            for _, moments, first in self._blocks(begins[:: -(-count // LEARNED_FROM)]):
                 judged = windows.complete(one.unknown[moments], first, self.window_)
                 block = part.rows(one.view(part.view, moments), first, self.window_)
                 rows.append(block[judged.T.ravel() if part.alone else judged.any(1)])
@@ -247,8 +249,12 @@ class Timeline(BaseEstimator):
     def _blocks(self, starts: Places) -> Iterator[tuple[slice, slice, Places]]:
         """Yield windows in blocks: which these are, the moments they need, and where they begin among those."""
         for first in range(0, len(starts), AT_ONCE):
-            own = starts[first : first + AT_ONCE]
-            yield slice(first, first + len(own)), slice(int(own[0]), int(own[-1]) + self.window_), own - own[0]
+            begins = starts[first : first + AT_ONCE]
+            yield (
+                slice(first, first + len(begins)),
+                slice(int(begins[0]), int(begins[-1]) + self.window_),
+                begins - begins[0],
+            )
 
     def _judge_all(self, series: list[Prepared]) -> list[Judgement]:
         """Judge the series, several at a time on as many cores; what is read and written by each is its own."""
@@ -274,7 +280,8 @@ class Timeline(BaseEstimator):
                 if part.alone and one.has_unknown:
                     score[one.unknown[block]] = np.nan
             together = Oddness.of(self._parts, covered)
-            odd.whole[block], odd.channels[block] = together.whole, together.channels
+            odd.whole[block] = together.whole
+            odd.channels[block] = together.channels
         return Judgement(odd, Oddness.of(self._parts, scores).whole)
 
     def _judge(self, X: ItemsLike | None) -> tuple[Recording, list[Judgement]]:
@@ -309,10 +316,11 @@ class Timeline(BaseEstimator):
         for name in SCALES:
             arrays[f"scales.{name}"] = np.array([getattr(scales, name) for scales in self._scales.values()])
         for name, levels in (("latest", self._latest), ("levels", self._levels)):
-            arrays[f"{name}.scores"], arrays[f"{name}.shares"] = levels.scores, levels.shares
+            arrays[f"{name}.scores"] = levels.scores
+            arrays[f"{name}.shares"] = levels.shares
         for number, part in enumerate(self._parts):
-            about, learned = parts_of(part.model)
-            header["parts"].append({"view": part.view, "weight": part.weight, "fuse": about})
+            fuse_header, learned = parts_of(part.model)
+            header["parts"].append({"view": part.view, "weight": part.weight, "fuse": fuse_header})
             arrays |= {f"part{number}.{name}": array for name, array in learned.items()}
             if part.loadings is not None:
                 arrays[f"loadings{number}"] = part.loadings
@@ -321,21 +329,23 @@ class Timeline(BaseEstimator):
     @classmethod
     def from_file_parts(cls, header: model_file.Header, arrays: model_file.Arrays, *, device: str = "auto") -> Self:
         """Return the model made of the parts that `save` wrote; `centrality.load` reads them."""
-        known = cls().get_params(deep=False)
-        model = cls(**{name: value for name, value in header["parameters"].items() if name in known})
-        model.window_, model.notes_ = int(header["window"]), []
-        model.channels_, model.context_ = tuple(header["channels"]), tuple(header["context"])
+        names = cls().get_params(deep=False)
+        model = cls(**{name: value for name, value in header["parameters"].items() if name in names})
+        model.window_ = int(header["window"])
+        model.notes_ = []
+        model.channels_ = tuple(header["channels"])
+        model.context_ = tuple(header["context"])
         model._scales = {
             name: Scales(*(arrays[f"scales.{part}"][number] for part in SCALES))
             for number, name in enumerate(header["series"])
         }
         model._parts = []
-        for number, about in enumerate(header["parts"]):
+        for number, fuse_header in enumerate(header["parts"]):
             prefix = f"part{number}."
             learned = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            fuse = from_parts(about["fuse"], learned, encoder=None, device=device)
+            fuse = from_parts(fuse_header["fuse"], learned, encoder=None, device=device)
             loadings = arrays.get(f"loadings{number}")
-            model._parts.append(Part(int(about["view"]), loadings, float(about["weight"]), fuse))
+            model._parts.append(Part(int(fuse_header["view"]), loadings, float(fuse_header["weight"]), fuse))
         model._latest, model._levels = (
             Levels(arrays[f"{name}.scores"], arrays[f"{name}.shares"], int(count))
             for name, count in zip(("latest", "levels"), header["counts"], strict=True)
@@ -349,17 +359,17 @@ class Timeline(BaseEstimator):
     def centrality(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Say how typical each row's moment is, from 0 to 1; without X, of the series of `fit`. NaN: not judged."""
         recording, judgements = self._judge(X)
-        return recording.of_rows([self._levels.centrality(each.moments.whole) for each in judgements])
+        return recording.of_rows([self._levels.centrality(judgement.moments.whole) for judgement in judgements])
 
     def p_values(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Return the share of the moments of `fit` that are as odd as each row's."""
         recording, judgements = self._judge(X)
-        return recording.of_rows([self._levels.p_values(each.moments.whole) for each in judgements])
+        return recording.of_rows([self._levels.p_values(judgement.moments.whole) for judgement in judgements])
 
     def blame(self, X: ItemsLike | None = None) -> NDArray[np.float64]:
         """Return each channel's share of each row's oddness, (rows, channels); zeros where none is odd by itself."""
         recording, judgements = self._judge(X)
-        return recording.of_rows([each.moments.shares() for each in judgements])
+        return recording.of_rows([judgement.moments.shares() for judgement in judgements])
 
     def events(self, X: ItemsLike | None = None, *, false_alarms: float = 0.05, per: str = "series") -> Events:
         """Return the odd stretches, the oddest first: so many are expected where all is as usual.
@@ -369,12 +379,12 @@ class Timeline(BaseEstimator):
         recording, judgements = self._judge(X)
         expected = expected_count(false_alarms, per, recording)
         threshold = self._peaks.threshold(expected, sum(len(track.values) for track in recording.tracks))
-        found = []
+        events = []
         for number, judgement in enumerate(judgements):
             for stretch in stretches(judgement.moments.whole, threshold):
-                found.append(self._event(recording, number, judgement, stretch))
-        found.sort(key=lambda event: -event.severity)
-        return Events(tuple(found), false_alarms, per, threshold)
+                events.append(self._event(recording, number, judgement, stretch))
+        events.sort(key=lambda event: -event.severity)
+        return Events(tuple(events), false_alarms, per, threshold)
 
     def drift(self, X: ItemsLike) -> dict[str, Any]:
         """Say whether later rows are like those of `fit`: how many of their windows are odd, and which channels moved.
@@ -425,7 +435,8 @@ class Timeline(BaseEstimator):
         if series and series not in names:
             raise InputError(f"There is no series {series!r}: {_few(names)}.")
         number = names.index(series) if series else 0
-        track, odd = recording.tracks[number], judgements[number].moments
+        track = recording.tracks[number]
+        odd = judgements[number].moments
         events = [event for event in self.events(X, false_alarms=false_alarms) if event.series == track.name]
         columns = [recording.channels.index(name) for name in self.channels_]
         return plots.timeline(
@@ -441,17 +452,20 @@ class Timeline(BaseEstimator):
 
     def _event(self, recording: Recording, number: int, judgement: Judgement, high: tuple[int, int]) -> Event:
         """Return the event that raises the scores of these moments."""
-        track, odd = recording.tracks[number], judgement.moments
-        stretch = first, last = odd_moments(judgement.windows, high, self.window_)
+        track = recording.tracks[number]
+        odd = judgement.moments
+        stretch = odd_moments(judgement.windows, high, self.window_)
+        first, last = stretch
         peak = high[0] + int(np.nanargmax(odd.whole[high[0] : high[1] + 1]))
         shares = Oddness(odd.whole[first : last + 1], odd.channels[first : last + 1]).shares().mean(0)
         order = [channel for channel in np.argsort(-shares, kind="stable") if shares[channel] >= 0.1] or [0]
         channel = recording.channels.index(self.channels_[order[0]])
-        begin, end = recording.written(track.time_of(first)), recording.written(track.time_of(last))
+        begin = recording.written(track.time_of(first))
+        end = recording.written(track.time_of(last))
         near, same_hour = find_typical(track, channel, stretch, self.window_, judgement.windows, dated=recording.dated)
         sentence = describe(recording, track, channel, stretch, self.window_, typical=near, same_hour=same_hour)
         starts = [first, *near[:1].tolist()]
-        lead = min(self.window_ // 2, *starts) if len(starts) > 1 else min(self.window_ // 2, first)
+        lead = min(self.window_ // 2, min(starts))
         tail = min(last - first + self.window_ // 2, len(track.values) - 1 - max(starts))
         beside = [(float(track.time_of(start - lead)), float(track.time_of(start + tail))) for start in starts]
         return Event(
@@ -471,13 +485,13 @@ class Timeline(BaseEstimator):
 
 def _distinct(columns: Sequence[Values]) -> Values:
     """Return the values that occur."""
-    found = np.unique(np.concatenate([np.unique(column) for column in columns]))
-    return np.asarray(found[np.isfinite(found)])
+    values = np.unique(np.concatenate([np.unique(column) for column in columns]))
+    return np.asarray(values[np.isfinite(values)])
 
 
 def _scales_of(recording: Recording, series: list[Prepared]) -> dict[str, Scales]:
     return {track.name: one.scales for track, one in zip(recording.tracks, series, strict=True)}
 
 
-def _few(names: Sequence[str], most: int = 6) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _few(names: Sequence[str], limit: int = 6) -> str:
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -59,9 +59,9 @@ class Scales:
 
     def view(self, values: Values, number: int) -> Values:
         """Return the values, or for view 1 their differences, clipped and scaled."""
-        seen = differences(values) if number else values
-        seen = np.clip(seen, self.low[number], self.high[number])
-        return np.asarray((seen - self.centre[number]) / self.deviation[number])
+        signal = differences(values) if number else values
+        signal = np.clip(signal, self.low[number], self.high[number])
+        return np.asarray((signal - self.centre[number]) / self.deviation[number])
 
 
 def _scale_of(values: Values) -> tuple[float, float, float, float]:
@@ -84,10 +84,11 @@ def bridge(values: Values) -> Mask:
         if not missing.any():
             continue
         if missing.all():
-            values[:, channel], unknown[:, channel] = 0.0, True
+            values[:, channel] = 0.0
+            unknown[:, channel] = True
             continue
-        there = np.flatnonzero(~missing)
-        values[missing, channel] = np.interp(np.flatnonzero(missing), there, values[there, channel])
+        present = np.flatnonzero(~missing)
+        values[missing, channel] = np.interp(np.flatnonzero(missing), present, values[present, channel])
         edges = np.flatnonzero(np.diff(np.concatenate([[0], missing.astype(np.int8), [0]])))
         for first, end in edges.reshape(-1, 2):
             unknown[first:end, channel] = end - first > BRIDGED

@@ -70,7 +70,7 @@ class DatabasePlace:
     def of(cls, place: Place) -> "DatabasePlace":
         """Read a place; raise if it holds a password, without repeating it."""
         address, _, rest = str(place).partition("#")
-        if has_password(address):
+        if has_password(str(place)):
             raise InputError(
                 "A password in an address stays in the shell's history and is shown to who lists processes. Leave it "
                 "out, and set PGPASSWORD, or write it to ~/.pgpass or a service file (?service=NAME); or put the whole "
@@ -112,7 +112,10 @@ def has_password(address: str) -> bool:
     """Say whether an address holds a password."""
     if not address.startswith(("postgresql:", "postgres:")):
         return False
-    return bool(passwords_in(address))
+    if not re.match(r"postgres(ql)?://", address):
+        raise InputError("An address such as postgresql://host/database was wanted, with // after the colon.")
+    in_login = re.match(r"postgres(ql)?://[^/@]*:[^/]*@", address)  # which may hold a # that nobody has escaped
+    return bool(in_login or passwords_in(address.partition("#")[0]))
 
 
 def passwords_in(address: str) -> list[str]:
@@ -332,7 +335,8 @@ def _target(session: Session, place: DatabasePlace) -> TableName:
     existing = session.find_table(place.table)
     if existing is not None and ACCESS.get().if_exists == "fail":
         raise DatabaseError(
-            f"{place.address} has a table {place.table!r} already: name another one, or say --if-exists replace or append."
+            f"{place.address} has a table {place.table!r} already: name another one, or say --if-exists replace "
+            "or append."
         )
     return existing or session.new_table(place.table)
 
@@ -368,6 +372,9 @@ class TableSink(Sink):
         else:
             self._session.create(self._writes_to, table)
             self._exists = True
+
+    def flush(self) -> None:
+        """Do nothing: rows of a stream are seen with all others, when it ends."""
 
     def commit(self) -> None:
         """Let everybody see the rows."""

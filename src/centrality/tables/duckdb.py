@@ -34,18 +34,19 @@ class DuckDB(Session):
     def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
         duckdb = optional("duckdb", "databases")
         self._error, self._name, self._path = duckdb.Error, name, path
-        self._is_new = writes and not path.exists()
+        self.is_new = writes and not path.exists()
         self._owner = shares if isinstance(shares, DuckDB) else self
+        self.connection: Any
         if self._owner is not self:
-            self._connection = self._owner._connection.cursor()
+            self.connection = self._owner.connection.cursor()
         else:
             if not writes and not path.is_file():
                 raise DatabaseError(f"{name}: there is no such file.")
             require_place(path)
             with self._in_words():
-                self._connection = duckdb.connect(str(path), read_only=not writes)
+                self.connection = duckdb.connect(str(path), read_only=not writes)
                 # What a query names are tables of this file: no other file is read or written.
-                self._connection.execute("SET enable_external_access = false")
+                self.connection.execute("SET enable_external_access = false")
         self.execute("BEGIN TRANSACTION")
 
     @contextmanager
@@ -59,11 +60,11 @@ class DuckDB(Session):
 
     def execute(self, sql: str) -> None:
         with self._in_words():
-            self._connection.execute(sql)
+            self.connection.execute(sql)
 
     def values(self, sql: str) -> list[tuple[Any, ...]]:
         with self._in_words():
-            return list(self._connection.execute(sql).fetchall())
+            return list(self.connection.execute(sql).fetchall())
 
     def tables(self) -> list[str]:
         return [
@@ -99,11 +100,11 @@ class DuckDB(Session):
                 select[name] = column
         listed = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in select.items())
         with self._in_words():
-            return self._connection.sql(f"SELECT {listed} FROM {rows} LIMIT 0").to_arrow_reader(BATCH).schema, select
+            return self.connection.sql(f"SELECT {listed} FROM {rows} LIMIT 0").to_arrow_reader(BATCH).schema, select
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._in_words():
-            for batch in self._connection.sql(sql).to_arrow_reader(BATCH):
+            for batch in self.connection.sql(sql).to_arrow_reader(BATCH):
                 yield batch.cast(schema) if batch.schema != schema else batch
 
     def create(self, target: TableName, table: pa.Table) -> None:
@@ -113,17 +114,17 @@ class DuckDB(Session):
         self._insert(f"INSERT INTO {target.sql} BY NAME FROM {MEANWHILE}", table)
 
     def _insert(self, sql: str, table: pa.Table) -> None:
-        self._connection.register(MEANWHILE, table)
+        self.connection.register(MEANWHILE, table)
         try:
             self.execute(sql)
         finally:
-            self._connection.unregister(MEANWHILE)
+            self.connection.unregister(MEANWHILE)
 
     def commit(self) -> None:
         self.execute("COMMIT")
-        self._owner._is_new = False
+        self._owner.is_new = False
 
     def close(self) -> None:
-        self._connection.close()
-        if self._owner is self and self._is_new:
+        self.connection.close()
+        if self._owner is self and self.is_new:
             self._path.unlink(missing_ok=True)

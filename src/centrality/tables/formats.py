@@ -32,8 +32,8 @@ from centrality.tables.binary import (
     open_files,
 )
 from centrality.tables.columns import DataNote, FileState, Format, Sink, Source, TableError, first_few
-from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
 from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
+from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
 from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
 from centrality.tables.json import JSON, JSONL, JsonDialect
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource

@@ -22,7 +22,7 @@ CASTS = {
     "interval": "extract(epoch FROM {})::float8",
     "_numeric": "{}::float8[]",
     "vector": "{}::float4[]",
-} | {kind: "CASE WHEN isfinite({0}) THEN {0} END" for kind in ("date", "timestamp", "timestamptz")}
+} | dict.fromkeys(("date", "timestamp", "timestamptz"), "CASE WHEN isfinite({0}) THEN {0} END")
 FIND_TABLE = """
 SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}
@@ -144,8 +144,8 @@ class PostgreSQL(Session):
         schema, dot, rest = name.partition(".")
         if not dot:
             return None
-        there = self.values(FIND_TABLE.format(f"n.nspname = {_text(schema)} AND c.relname = {_text(rest)}"))
-        return TableName(rest, schema) if there else None
+        in_schema = self.values(FIND_TABLE.format(f"n.nspname = {_text(schema)} AND c.relname = {_text(rest)}"))
+        return TableName(rest, schema) if in_schema else None
 
     def new_table(self, name: str) -> TableName:
         schema, dot, rest = name.partition(".")

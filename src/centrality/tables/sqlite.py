@@ -19,7 +19,7 @@ from centrality._internal.files import require_place
 from centrality.tables.columns import BATCH, TableError, is_number
 from centrality.tables.database import Access, DatabaseError, Session, TableName, quoted
 
-ASKED_TOGETHER = 200  # columns whose types are asked for in one statement
+ASKED_TOGETHER = 200  # columns whose types are chosen for in one statement
 STATES = {"SQLITE_BUSY": "Somebody else writes to it: try again later", "SQLITE_READONLY": "It may only be read here"}
 
 
@@ -39,17 +39,18 @@ class SQLite(Session):
 
     def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
         self._name, self._path, self._writes = name, path, writes
-        self._is_new = writes and not path.exists()
+        self.is_new = writes and not path.exists()
         self._owner = shares if isinstance(shares, SQLite) else self
+        self.connection: sqlite3.Connection
         if self._owner is not self:
-            self._connection = self._owner._connection
+            self.connection = self._owner.connection
         else:
             if not writes and not path.is_file():
                 raise DatabaseError(f"{name}: there is no such file.")
             require_place(path)
             mode = "rwc" if writes else "rw"  # a file that was not closed in order is mended when it is opened
             with self._in_words():
-                self._connection = sqlite3.connect(
+                self.connection = sqlite3.connect(
                     f"file:{quote(str(path))}?mode={mode}",
                     uri=True,
                     isolation_level=None,
@@ -57,7 +58,7 @@ class SQLite(Session):
                     timeout=30,
                 )
         self.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
-        if not self._connection.in_transaction:
+        if not self.connection.in_transaction:
             self.execute("BEGIN")
 
     @contextmanager
@@ -71,11 +72,11 @@ class SQLite(Session):
 
     def execute(self, sql: str) -> None:
         with self._in_words():
-            self._connection.execute(sql)
+            self.connection.execute(sql)
 
     def values(self, sql: str) -> list[tuple[Any, ...]]:
         with self._in_words():
-            return self._connection.execute(sql).fetchall()
+            return list(self.connection.execute(sql).fetchall())
 
     def tables(self) -> list[str]:
         listed = (
@@ -88,26 +89,26 @@ class SQLite(Session):
 
     def columns(self, rows: str) -> tuple[pa.Schema, dict[str, str]]:
         with self._in_words():
-            described = self._connection.execute(f"SELECT * FROM {rows} LIMIT 0").description
+            described = self.connection.execute(f"SELECT * FROM {rows} LIMIT 0").description
         names = [column[0] for column in described or ()]
         schema, select = [], {}
         for start in range(0, len(names), ASKED_TOGETHER):
-            asked = names[start : start + ASKED_TOGETHER]
+            chosen = names[start : start + ASKED_TOGETHER]
             listed = ", ".join(
                 f"max(typeof({quoted(name)}) = '{kind}')"
-                for name in asked
+                for name in chosen
                 for kind in ("integer", "real", "text", "blob")
             )
-            held = self.values(f"SELECT {listed} FROM {rows}")[0]
-            for place, name in enumerate(asked):
-                kind, sql = _type_of(*held[4 * place : 4 * place + 4])
+            kinds = self.values(f"SELECT {listed} FROM {rows}")[0]
+            for place, name in enumerate(chosen):
+                kind, sql = _type_of(*kinds[4 * place : 4 * place + 4])
                 schema.append((name, kind))
                 select[name] = sql.format(quoted(name))
         return pa.schema(schema), select
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._in_words():
-            cursor = self._connection.execute(sql)
+            cursor = self.connection.execute(sql)
             while rows := cursor.fetchmany(BATCH):
                 columns = zip(*rows, strict=True)
                 arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
@@ -123,22 +124,22 @@ class SQLite(Session):
         marks = ", ".join("?" * table.num_columns)
         columns = [_as_stored(column) for column in table.itercolumns()]
         with self._in_words():
-            self._connection.executemany(
+            self.connection.executemany(
                 f"INSERT INTO {target.sql} ({names}) VALUES ({marks})", zip(*columns, strict=True)
             )
 
     def commit(self) -> None:
         self.execute("COMMIT")
-        self._writes = self._owner._is_new = False
-        self._is_new = False
+        self._writes = self._owner.is_new = False
+        self.is_new = False
 
     def close(self) -> None:
         if self._owner is not self:
-            if self._writes and self._connection.in_transaction:
-                self._connection.rollback()
+            if self._writes and self.connection.in_transaction:
+                self.connection.rollback()
             return
-        self._connection.close()
-        if self._is_new and self._path.is_file() and self._path.stat().st_size == 0:
+        self.connection.close()
+        if self.is_new and self._path.is_file() and self._path.stat().st_size == 0:
             self._path.unlink()
 
 
@@ -169,9 +170,9 @@ def _as_stored(column: pa.ChunkedArray) -> Sequence[Any]:
             "Whole numbers below 2**63 were wanted, as SQLite keeps them: leave the column out with --only."
         )
     if pa.types.is_decimal(kind):
-        return column.cast(pa.float64()).to_pylist()
+        return list(column.cast(pa.float64()).to_pylist())
     if pa.types.is_nested(kind):
         return [None if value is None else json.dumps(value, default=str) for value in column.to_pylist()]
     if pa.types.is_temporal(kind):
         return [None if value is None else str(value) for value in column.to_pylist()]
-    return column.to_pylist()
+    return list(column.to_pylist())

@@ -180,7 +180,7 @@ def ordered_levels(texts: pa.Array | pa.ChunkedArray) -> list[str]:
     """
     counts = {level["values"]: level["counts"] for level in texts.drop_null().value_counts().to_pylist()}
     places: dict[str, tuple[float, int]] = {}
-    limits, bare = 0, []
+    limits, words, bare = 0, 0, []
     for level in counts:
         plain = re.sub("[\u2010-\u2015\u2212]", "-", " ".join(level.casefold().split()))
         parts = list(LEVEL_NUMBER.finditer(plain))
@@ -202,7 +202,11 @@ def ordered_levels(texts: pa.Array | pa.ChunkedArray) -> list[str]:
             bare.append(level)
         elif ends:
             return []
+        else:
+            words += 1
         places[level] = (ends[0], side) if ends else (np.inf, 0)
+    if words > limits / 2:  # schooling: "1st-4th", "Bachelors", "Some-college"
+        return []
     if limits < max(LIMITS * len(counts), 1) or sum(counts[level] for level in bare) < COME_AGAIN * len(bare):
         return []
     return sorted(counts, key=lambda level: (places[level], level))

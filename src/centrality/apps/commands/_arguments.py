@@ -26,8 +26,8 @@ DATABASES = ("postgresql:", "postgres:", "sqlite:", "duckdb:", "env:")
 PLACES = ("data", "old", "new", "against", "output")  # arguments that may be such addresses
 DATA = (
     ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
-    "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), or a published set by name, such "
-    "as breastw"
+    "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), or a published set by name, "
+    "such as breastw"
 )
 
 GIVEN = "the columns that are the context: rows are judged among rows of their kind"

@@ -24,7 +24,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "score": (
         "centrality score houses.safetensors houses.csv -o scores.csv --t 0,0.5,1 --explain",
         "centrality score houses.safetensors rows/ -o scores/ --resume --workers 4",
-        "centrality score orders.safetensors sqlite:shop.db --table orders -o sqlite:shop.db --into scores --only id,centrality",
+        "centrality score m.safetensors sqlite:shop.db --table orders -o sqlite:shop.db --into scores",
         "centrality score sensors.safetensors - --follow --state sensors.json",
     ),
     "rank": (
@@ -66,7 +66,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "centrality explore houses.csv",
         "centrality explore houses.safetensors houses.csv --export page.html",
     ),
-    "inspect": ("centrality inspect houses.safetensors",),
+    "inspect": ("centrality inspect houses.safetensors", "centrality inspect houses.safetensors --card card.md"),
     "export": ("centrality export wine.safetensors -o wine.onnx",),
     "serve": ("centrality serve houses.safetensors --port 8000",),
     "mcp": (

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 from centrality._internal.checks import InputError
 from centrality._internal.text import number, share
 from centrality.apps.commands import _series
-from centrality.apps.commands._arguments import data_with_or_without_model, import_scikit_learn, load_model, one_number
+from centrality.apps.commands._arguments import (
+    count,
+    data_with_or_without_model,
+    import_scikit_learn,
+    load_model,
+    one_number,
+)
 from centrality.apps.commands._reading import (
     counting_line,
     footer_lines,
@@ -15,7 +21,7 @@ from centrality.apps.commands._reading import (
     rows_output,
     severity_in_words,
 )
-from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
+from centrality.apps.commands._terminal import FOUND, Result, aligned, paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.analysis.conformal import Rule, Scores
@@ -38,6 +44,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     _series.time_arguments(command)
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument(
+        "--fail-on",
+        type=count,
+        metavar="N",
+        help=f"exit with status {FOUND} if at least N rows, or stretches, are called",
+    )
     rows_output(command, "the outliers, the oddest first, with p-values, severities and reasons")
 
 
@@ -47,7 +59,9 @@ def run(arguments: argparse.Namespace) -> Result:
     Where the rule calls none, `apart` are the rows that stand apart from the others.
     """
     if _series.is_series(arguments):
-        return _series.detect(arguments)
+        result = _series.detect(arguments)
+        _fail_on(arguments, len(result["events"]))
+        return result
     import_scikit_learn()
     import numpy as np
 
@@ -68,7 +82,7 @@ def run(arguments: argparse.Namespace) -> Result:
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
     threshold = fitted.threshold(units, rule, t)
     outliers, smallest = _outliers(fitted, fitted.mixing.mixed(units, t), threshold, t)
-    result: Result = {
+    result = {
         "rows": len(units),
         "rows_above": source.rows_above,
         "outliers": len(outliers),
@@ -85,7 +99,14 @@ def run(arguments: argparse.Namespace) -> Result:
         result["unreadable"] = unreadable.cells
     if arguments.data != "-" and (outliers or result["apart"] or arguments.output):  # stdin cannot be read again
         _explain_and_write(arguments, result, adapter, new)
+    _fail_on(arguments, len(outliers))
     return result
+
+
+def _fail_on(arguments: argparse.Namespace, called: int) -> None:
+    """Set the exit status that --fail-on asks for."""
+    if arguments.fail_on is not None and called >= arguments.fail_on:
+        arguments.exit_status = FOUND
 
 
 def _rule(arguments: argparse.Namespace) -> "Rule":

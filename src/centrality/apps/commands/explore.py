@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
+    DATABASES,
     column_names,
     data_with_or_without_model,
     load_model,
@@ -147,7 +148,7 @@ def _view_of_moments(arguments: argparse.Namespace) -> "View":
 
 
 def _title(arguments: argparse.Namespace) -> str:
-    return str(arguments.title or Path(arguments.data).name)
+    return str(arguments.title or _data_file(arguments).name)
 
 
 def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
@@ -157,17 +158,27 @@ def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
     return load_model(argparse.Namespace(**{**vars(arguments), "model": arguments.against}))
 
 
+def _data_file(arguments: argparse.Namespace) -> Path:
+    """Return the path of the data; of a database, one in this folder that is named by the table."""
+    if not arguments.data.startswith(DATABASES):
+        return Path(arguments.data)
+    from centrality.tables.database import DatabasePlace
+
+    table = DatabasePlace.of(arguments.data).table or "query"
+    return Path("".join(letter if letter.isalnum() else "_" for letter in table))
+
+
 def _marks_file(arguments: argparse.Namespace) -> Path:
     """Return the path of the file of marks: the user's, or the one beside the data, whatever model scores these."""
-    return Path(arguments.marks or Path(arguments.data).with_suffix(".marks.csv"))
+    return Path(arguments.marks or _data_file(arguments).with_suffix(".marks.csv"))
 
 
 def _beside(arguments: argparse.Namespace, ending: str) -> Path:
     """Return a path beside the model whose name includes the data's; without a model, a path beside the data."""
     model: Path | None = arguments.model
     if model is None:
-        return Path(arguments.data).with_suffix(f".{ending}")
-    return model.with_name(f"{model.stem}.{Path(arguments.data).stem or 'rows'}.{ending}")
+        return _data_file(arguments).with_suffix(f".{ending}")
+    return model.with_name(f"{model.stem}.{_data_file(arguments).stem or 'rows'}.{ending}")
 
 
 def _serve(arguments: argparse.Namespace, model: "CentralityModel | None") -> Result:

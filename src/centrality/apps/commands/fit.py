@@ -13,10 +13,10 @@ from centrality.apps.commands._arguments import (
     auto_or_numbers,
     column_names,
     count,
-    reading_options,
     import_scikit_learn,
     model_path,
     one_number,
+    reading_options,
     require_output,
     seed,
 )

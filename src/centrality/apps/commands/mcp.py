@@ -5,7 +5,6 @@ import secrets
 import sys
 from pathlib import Path
 
-from centrality._internal.checks import optional
 from centrality.apps.commands._arguments import count, port
 from centrality.apps.commands._terminal import Result
 from centrality.apps.commands.serve import TOKEN, read_token
@@ -34,7 +33,6 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    optional("mcp.server", "mcp")
     from centrality.apps.mcp import Sources, serve
 
     def say(text: str) -> None:

@@ -67,8 +67,10 @@ def _numbers(values: pa.Array) -> Values:
     """Return the numbers, as float32 if that is exact (short whole numbers, float32 data), else as float64."""
     plain = _with_gaps(values)
 
-    def short_and_whole(some: NDArray[np.float64]) -> bool:
-        return bool((np.isnan(some) | ((np.abs(some) <= EXACT_IN_FLOAT32) & (some == np.floor(some)))).all())
+    def short_and_whole(numbers: NDArray[np.float64]) -> bool:
+        return bool(
+            (np.isnan(numbers) | ((np.abs(numbers) <= EXACT_IN_FLOAT32) & (numbers == np.floor(numbers)))).all()
+        )
 
     whole = short_and_whole(plain[:LOOKED_AT]) and short_and_whole(plain)  # most have a fraction soon
     single = pa.types.is_float32(values.type) or pa.types.is_float16(values.type)
@@ -242,11 +244,11 @@ def _grey_levels(values: NDArray[Any], low: float | None = None, high: float | N
 
 def curve(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return a series as CURVE_POINTS heights from 0 to 255; gaps are interpolated."""
-    known = np.isfinite(values)
-    if not known.any():
+    finite = np.isfinite(values)
+    if not finite.any():
         return np.full(CURVE_POINTS, 128, dtype=np.uint8)
     at = np.linspace(0, len(values) - 1, CURVE_POINTS)
-    heights = np.interp(at, np.flatnonzero(known), values[known])
+    heights = np.interp(at, np.flatnonzero(finite), values[finite])
     low, high = heights.min(), heights.max()
     scaled = (heights - low) * (255 / (high - low)) if high > low else np.full(CURVE_POINTS, 128.0)
     return np.asarray(scaled.round(), dtype=np.uint8)
@@ -316,10 +318,10 @@ def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
     keys: list[str] = letters.view("S12")[:, 0].astype(str).tolist()
     if len(set(keys)) == len(keys):
         return tuple(keys)
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for k, text in enumerate(keys):
-        seen[text] += 1
-        keys[k] = text if seen[text] == 1 else f"{text}-{seen[text]}"
+        repeats[text] += 1
+        keys[k] = text if repeats[text] == 1 else f"{text}-{repeats[text]}"
     return tuple(keys)
 
 

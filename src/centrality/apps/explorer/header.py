@@ -188,9 +188,7 @@ class Header(TypedDict):
     against: NotRequired[Against]  # another model of the same rows
     given: NotRequired[list[str]]  # columns that are the context: rows of one kind are compared with each other
     may_be_given: NotRequired[list[str]]  # columns that could be, where the host can fit the model anew
-    sides: NotRequired[
-        tuple[str, str]
-    ]  # two groups to compare, as `web/src/core/sides.ts` spells them
+    sides: NotRequired[tuple[str, str]]  # two groups to compare, as `web/src/core/sides.ts` spells them
     timeline: NotRequired[TimelineNames]  # rows are moments
 
 

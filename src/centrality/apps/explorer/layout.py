@@ -60,16 +60,16 @@ def _nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], 
     from sklearn.neighbors import NearestNeighbors
 
     count = min(1 + most + SPARE, len(candidates))
-    held = vectors if len(candidates) == len(vectors) else vectors[candidates]
-    index = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(held)
+    among = vectors if len(candidates) == len(vectors) else vectors[candidates]
+    index = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(among)
 
     def nearest(rows: NDArray[np.intp]) -> NDArray[np.intp]:  # (k, most)
-        found = candidates[index.kneighbors(vectors[rows], return_distance=False)]
+        neighbours = candidates[index.kneighbors(vectors[rows], return_distance=False)]
         # Anew, as differences: products of large numbers have rounded small distances away.
-        apart = ((vectors[found].astype(np.float64) - vectors[rows, None].astype(np.float64)) ** 2).sum(2)
-        apart[found == rows[:, None]] = np.inf
-        ranked = np.lexsort([found, apart], axis=1)[:, :most]
-        return np.take_along_axis(found, ranked, axis=1)
+        apart = ((vectors[neighbours].astype(np.float64) - vectors[rows, None].astype(np.float64)) ** 2).sum(2)
+        apart[neighbours == rows[:, None]] = np.inf
+        ranked = np.lexsort([neighbours, apart], axis=1)[:, :most]
+        return np.take_along_axis(neighbours, ranked, axis=1)
 
     return nearest
 
@@ -114,20 +114,20 @@ class UmapJob:
 
     def _make(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            rows, made = Path(folder) / "rows.npy", Path(folder) / "map.npy"
+            rows, output = Path(folder) / "rows.npy", Path(folder) / "map.npy"
             np.save(rows, self._vectors)
-            command = [sys.executable, "-m", __name__, str(rows), str(made), str(self._seed)]
+            command = [sys.executable, "-m", __name__, str(rows), str(output), str(self._seed)]
             with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as self._process:
                 if self._ended:
                     self._process.kill()
                 assert self._process.stderr is not None
-                while said := self._process.stderr.read1(4096):  # type: ignore[attr-defined]
-                    if percents := re.findall(rb"(\d+)%", said):  # of UMAP's own progress bar
+                while progress := self._process.stderr.read1(4096):  # type: ignore[attr-defined]
+                    if percents := re.findall(rb"(\d+)%", progress):  # of UMAP's own progress bar
                         self.share = int(percents[-1]) / 100
-            if not made.exists():
+            if not output.exists():
                 self.trouble = "" if self._ended else "UMAP did not finish: the map stays as it is."
                 return
-            points = np.load(made)
+            points = np.load(output)
         keep(self._kept, self._vectors, self._seed, points)
         self.points, self.share = points, 1.0
 
@@ -166,8 +166,8 @@ def laid_out(
     method = names
     if method == "auto":
         method = "umap" if FEWEST < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
-    if method == "umap" and (known := kept_points(kept, vectors, seed)) is not None:
-        return Layout(known, UmapJob.axes)
+    if method == "umap" and (stored := kept_points(kept, vectors, seed)) is not None:
+        return Layout(stored, UmapJob.axes)
     if method == "umap" and defer_umap:
         return Layout(maps.embed(vectors, method="pca"), ("PCA 1", "PCA 2"), better_layout=UmapJob(vectors, seed, kept))
     points = maps.embed(vectors, method=method, random_state=seed, progress=progress)
@@ -225,8 +225,8 @@ def kept_points(path: Path | None, vectors: Vectors, seed: int | None) -> Points
     """Return the map in this file if it was made from the same rows."""
     if path is None or not path.exists():
         return None
-    with suppress(*DAMAGED), np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as held:
-        points, of = np.asarray(held["points"], dtype=np.float64), str(held["of"])
+    with suppress(*DAMAGED), np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+        points, of = np.asarray(archive["points"], dtype=np.float64), str(archive["of"])
         if of == _digest(vectors, seed) and points.shape == (len(vectors), 2) and np.isfinite(points).all():
             return points
     return None

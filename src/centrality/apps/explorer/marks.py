@@ -92,16 +92,16 @@ class _Places:
 
     def line_of(self, change: Change) -> Line:
         key, row = change["key"], str(change["row"])
-        found = self._by_key.get(key) if key else None
-        found = found or self._by_row.get(row)
-        if found is None:
-            found = {**NOTHING, "row": row}
-            self._lines.append(found)
+        line = self._by_key.get(key) if key else None
+        line = line or self._by_row.get(row)
+        if line is None:
+            line = {**NOTHING, "row": row}
+            self._lines.append(line)
         if key:
-            self._by_row.pop(found["row"], None)
-        found["key"], found["row"] = key, row
-        (self._by_key if key else self._by_row)[key or row] = found
-        return found
+            self._by_row.pop(line["row"], None)
+        line["key"], line["row"] = key, row
+        (self._by_key if key else self._by_row)[key or row] = line
+        return line
 
 
 def _now() -> str:
@@ -174,22 +174,22 @@ def from_bytes(data: bytes, name: str) -> list[Mark]:
 
 def as_changes(marks: Sequence[Mark]) -> list[Change]:
     """Return marks as changes that only add to existing marks: no mark is removed, and both notes are kept."""
-    said = ({name: cell for name, cell in mark.items() if name in SAID and cell} for mark in marks)
+    changes = ({name: cell for name, cell in mark.items() if name in SAID and cell} for mark in marks)
     places = ({"key": mark["key"], "row": mark["row"], "was": ""} for mark in marks)
-    return [cast("Change", {**place, **says}) for place, says in zip(places, said, strict=True)]
+    return [cast("Change", {**place, **says}) for place, says in zip(places, changes, strict=True)]
 
 
 def in_page(marks: Sequence[Mark]) -> str:
     """Return marks in the form in which a page holds them."""
-    held = json.dumps(list(marks)).replace("<", "\\u003c")
-    return f'<script type="application/json" id="centrality-marks">{held}</script>\n'
+    text = json.dumps(list(marks)).replace("<", "\\u003c")
+    return f'<script type="application/json" id="centrality-marks">{text}</script>\n'
 
 
 def _in_page(text: str, name: str) -> list[Mark]:
-    found = IN_PAGE.search(text)
+    match = IN_PAGE.search(text)
     try:
-        given = json.loads(found.group(1)) if found else []
-        return [_as_mark(_checked_line({**one, "row": str(one["row"]), "version": "0"}, name)) for one in given]
+        entries = json.loads(match.group(1)) if match else []
+        return [_as_mark(_checked_line({**one, "row": str(one["row"]), "version": "0"}, name)) for one in entries]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{name} holds no marks that can be read: {error}") from None
 
@@ -215,8 +215,8 @@ def rows_marked(
     """
     if mark not in MARKS:
         raise InputError(f"mark must be one of {', '.join(MARKS)}, got {mark!r}.")
-    known = read(marks) if isinstance(marks, str | os.PathLike) else marks
-    marked = [one for one in known if one["mark"] == mark]
+    stored = read(marks) if isinstance(marks, str | os.PathLike) else marks
+    marked = [one for one in stored if one["mark"] == mark]
     place = {key: row for row, key in enumerate(keys)}
     rows = [place.get(one["key"], -1) if keys and one["key"] else one["row"] for one in marked]
     return np.array(sorted(row for row in rows if row >= 0), dtype=np.int64)
@@ -292,8 +292,8 @@ def _checked_line(given: dict[str, str | None], where: str) -> Line:
 
 
 def _as_mark(line: Line) -> Mark:
-    said = {name: line[name] for name in ("key", "mark", "tags", "note", "by", "at")}
-    return cast("Mark", {**said, "row": int(line["row"]), "version": int(line["version"])})
+    texts = {name: line[name] for name in ("key", "mark", "tags", "note", "by", "at")}
+    return cast("Mark", {**texts, "row": int(line["row"]), "version": int(line["version"])})
 
 
 def _quoted(cell: str) -> str:

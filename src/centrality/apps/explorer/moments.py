@@ -92,7 +92,7 @@ def view_of_moments(
     time, known_columns = _columns(table, recording, model, columns)
     blame = model.blame(judged)[rows]
     oddest = np.argsort(units[:, 0], kind="stable")[: max(1, len(rows) // 50)]
-    shown = tuple(column if len(rows) == table.num_rows else _taken(column, rows) for column in known_columns)
+    page_columns = tuple(column if len(rows) == table.num_rows else _taken(column, rows) for column in known_columns)
     return View(
         title=title or "Centrality",
         axes=layout.axes,
@@ -101,7 +101,7 @@ def view_of_moments(
         rows=rows,
         t=0.5,
         mixing=OF_HEADS,
-        columns=shown,
+        columns=page_columns,
         own_scales=layout.own_scales,
         features=model.channels_,
         reasons=_reasons(blame, units),

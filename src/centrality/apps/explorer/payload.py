@@ -61,9 +61,9 @@ def gzipped_soon(data: bytes) -> bytes:
     whole = memoryview(data)
     parts = [whole[at : at + PART] for at in range(0, len(data), PART)]
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # zlib lets others compute meanwhile
-        made = list(threads.map(_deflated, parts))
+        blocks = list(threads.map(_deflated, parts))
     tail = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
-    return b"".join([HEAD, *made, LAST_BLOCK, tail])
+    return b"".join([HEAD, *blocks, LAST_BLOCK, tail])
 
 
 def _deflated(part: memoryview) -> bytes:
@@ -215,15 +215,15 @@ def _extent(
     """
     low, high = points.min(0), points.max(0)
     usual_low, usual_high = np.quantile(points, USUAL, axis=0)
-    half, usual = (high - low) / 2, (usual_high - usual_low) / 2
+    half, usual_half = (high - low) / 2, (usual_high - usual_low) / 2
     if not own_scales:
-        half, usual = np.full(2, half.max()), np.full(2, usual.max())
+        half, usual_half = np.full(2, half.max()), np.full(2, usual_half.max())
     middle = (usual_low + usual_high) / 2
     farthest = np.maximum(high - middle, middle - low)
     farthest = farthest if own_scales else np.full(2, farthest.max())
-    squeezed = (usual > 0) & (farthest > SQUEEZED * usual)
+    squeezed = (usual_half > 0) & (farthest > SQUEEZED * usual_half)
     center = np.where(squeezed, middle, (low + high) / 2)
-    half = np.where(squeezed, MARGIN * usual, np.where(half > 0, half, 1.0))
+    half = np.where(squeezed, MARGIN * usual_half, np.where(half > 0, half, 1.0))
     reach = np.where(squeezed, np.minimum(farthest / half, FARTHEST), 1.0)
     return center, half, reach
 
@@ -272,9 +272,9 @@ def _items(
         return NoItems(kind="")
     if not pictures:
         return PictureItems(kind="picture")
-    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES, also)]
-    rows = np.array([row for row, file in found if file is not None], dtype=np.uint32)
-    files = [file for _, file in found if file is not None]
+    pictures_of_rows = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES, also)]
+    rows = np.array([row for row, file in pictures_of_rows if file is not None], dtype=np.uint32)
+    files = [file for _, file in pictures_of_rows if file is not None]
     ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
     embedded: EmbeddedPictures = {
         "rows": buffers.add(rows),
@@ -286,8 +286,8 @@ def _items(
 
 def example_rows(view: View) -> NDArray[np.intp]:
     """Return the rows that findings name as examples, by their position in the view."""
-    found = [] if view.jobs is None else view.jobs.findings()["findings"]
-    named = [row for one in found for row in [*one["examples"], one["typical"]] if row is not None]
+    findings = [] if view.jobs is None else view.jobs.findings()["findings"]
+    named = [row for one in findings for row in [*one["examples"], one["typical"]] if row is not None]
     return np.flatnonzero(np.isin(view.rows, named))
 
 
@@ -301,10 +301,10 @@ def noteworthy_rows(view: View, most: int, also: NDArray[np.intp] | None = None)
     n = len(view)
     if n <= most:
         return np.arange(n)
-    each = max(1, most // (4 * (len(RANKED_AT) + 1)))
+    per_end = max(1, most // (4 * (len(RANKED_AT) + 1)))
     ranked = [np.argsort(view.mixing.mixed(view.units, t)) for t in RANKED_AT]
     ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
-    ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:each], order[::-1][:each])]
+    ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:per_end], order[::-1][:per_end])]
     chosen = np.unique(np.concatenate(ends))
     spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
     every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
@@ -338,8 +338,8 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
         compared = noteworthy_rows(view, most, examples)
         for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
             answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
-    told = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
-    return {"rows": buffers.add(np.array(sorted(answers), dtype=np.uint32)), "answers": _texts(told, buffers)}
+    texts = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
+    return {"rows": buffers.add(np.array(sorted(answers), dtype=np.uint32)), "answers": _texts(texts, buffers)}
 
 
 def _rounded(value: object, digits: int = DIGITS) -> object:

@@ -25,17 +25,17 @@ def selection_csv(view: View, given: object) -> str:
     """Return the rows of {"rows": [...], "t": ...} as a CSV file, from the rows that the model was given."""
     wanted = named(given)
     rows, t = rows_named(wanted, "rows", len(view)), one_t(wanted.get("t"))
-    held = pa.table({}) if view.cells is None else view.cells(rows)
+    cells = pa.table({}) if view.cells is None else view.cells(rows)
     scores = {
         "row": view.rows[rows],
         "global": view.heads[rows, 0],
         "local": view.heads[rows, 1],
         column_name("centrality", t, view.t): view.centrality(t)[rows],
     }
-    names = {name: name if name not in held.column_names else f"centrality {name}" for name in scores}
+    names = {name: name if name not in cells.column_names else f"centrality {name}" for name in scores}
     table = pa.table({names[name]: values for name, values in scores.items()})
-    for name in held.column_names:
-        table = table.append_column(name, held[name])
+    for name in cells.column_names:
+        table = table.append_column(name, cells[name])
     file = io.BytesIO()
     CsvSink(file, table.schema).write(table)
     return file.getvalue().decode()
@@ -48,36 +48,36 @@ def exact_cells(view: View, *, in_file: bool) -> list[Column]:
     them are not too long. A page in a file writes CSV by itself, and gets all moments and texts this way.
     """
     cells = []
-    held = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
+    table = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
     for column in view.columns:
-        texts = _cell_texts(view, column, held, in_file=in_file)
+        texts = _cell_texts(view, column, table, in_file=in_file)
         if texts is not None and (in_file or sum(map(len, texts)) <= MOST_TEXT):
             cells.append(Column(column.name, "text", np.empty(0), texts=texts))
     return cells
 
 
-def _cell_texts(view: View, column: Column, held: pa.Table, *, in_file: bool) -> tuple[str, ...] | None:
+def _cell_texts(view: View, column: Column, table: pa.Table, *, in_file: bool) -> tuple[str, ...] | None:
     """Return the cells of one column as texts; None if the page can write them exactly from the column."""
     if view.items.whole is not None and column.name == view.items.column:
         texts = tuple(view.items.whole(row) for row in range(len(view)))
         return None if texts == column.texts else texts
-    if column.name not in held.column_names or _is_told(column, held[column.name], in_file=in_file):
+    if column.name not in table.column_names or _is_told(column, table[column.name], in_file=in_file):
         return None
-    texts = tuple("" if text is None else text for text in cell_texts(held[column.name]).to_pylist())
-    told = column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
-    return None if told else texts
+    texts = tuple("" if text is None else text for text in cell_texts(table[column.name]).to_pylist())
+    is_exact = column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
+    return None if is_exact else texts
 
 
-def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
+def _is_told(column: Column, cells: pa.ChunkedArray, *, in_file: bool) -> bool:
     """Say whether a page can write these cells exactly from the column, judged without their texts."""
     if column.kind == "number":
         whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
-        return whole or not pa.types.is_integer(held.type)
+        return whole or not pa.types.is_integer(cells.type)
     if column.kind == "date":
-        if in_file or not (pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")):
+        if in_file or not (pa.types.is_timestamp(cells.type) and cells.type.unit in ("us", "ns")):
             return not in_file
-        in_one = 1000 if held.type.unit == "us" else 1_000_000  # of a millisecond, which is what the page has
-        return not (held.cast(pa.int64()).drop_null().to_numpy() % in_one).any()
+        in_one = 1000 if cells.type.unit == "us" else 1_000_000  # of a millisecond, which is what the page has
+        return not (cells.cast(pa.int64()).drop_null().to_numpy() % in_one).any()
     return column.kind == "category" and not in_file
 
 
@@ -112,9 +112,9 @@ def reasons_why(view: View, rows: NDArray[np.intp], *, painted: bool) -> list[Wh
     answers: list[Why] = [{"reasons": [], "typical": (0.0, 0.0), "near": []} for _ in rows]
     if view.reasons is None:
         return answers
-    found, shape = view.reasons(rows), view.heat_shape
-    named = _strongest_named(view, found)
-    for answer, reasons, typical, parts in zip(answers, named, found.typical, found.parts, strict=True):
+    explained, shape = view.reasons(rows), view.heat_shape
+    named = _strongest_named(view, explained)
+    for answer, reasons, typical, parts in zip(answers, named, explained.typical, explained.parts, strict=True):
         answer["reasons"], answer["typical"] = reasons, pair(typical)
         if painted and shape is not None:
             answer["heat"] = {"width": shape[1], "height": shape[0], "values": parts.ravel().tolist()}
@@ -126,17 +126,17 @@ def pair(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def _strongest_named(view: View, found: Explained) -> list[list[Reason]]:
+def _strongest_named(view: View, explained: Explained) -> list[list[Reason]]:
     """Return the strongest contributions to each row's units, with the names of their features."""
     named: list[list[Reason]] = []
-    for k, which in enumerate(found.strongest(view.mixing).tolist()):
-        of_global, of_local = found.parts[k].tolist()
+    for k, which in enumerate(explained.strongest(view.mixing).tolist()):
+        of_global, of_local = explained.parts[k].tolist()
         reasons: list[Reason] = [
             {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which
         ]
-        if found.usual is not None:
+        if explained.usual is not None:
             for reason, j in zip(reasons, which, strict=True):
-                reason["usual"] = found.usual[k][j]
+                reason["usual"] = explained.usual[k][j]
         named.append(reasons)
     return named
 

@@ -81,7 +81,7 @@ def style_sheet() -> str:
     return FILL_WINDOW + built_file("explorer.css")
 
 
-def single_file_page(view: View, held: Sequence[Mark] = ()) -> str:
+def single_file_page(view: View, page_marks: Sequence[Mark] = ()) -> str:
     """Return the page as one file, with marks in it: its policy lets it run its own script and reach nothing."""
     script, style = built_file("explorer.js"), style_sheet()
     policy = (
@@ -94,14 +94,14 @@ def single_file_page(view: View, held: Sequence[Mark] = ()) -> str:
         title=html.escape(view.title),
         style=f"<style>{style}</style>",
         data=f'<script type="application/octet-stream" id="centrality-data">{data}</script>\n',
-        marks=marks.in_page(held),
+        marks=marks.in_page(page_marks),
         script=f'<script type="module">{script}</script>',
     )
 
 
-def export(view: View, path: str | os.PathLike[str], held: Sequence[Mark] = ()) -> int:
+def export(view: View, path: str | os.PathLike[str], page_marks: Sequence[Mark] = ()) -> int:
     """Write the page to one file, with marks in it, completely or not at all, and return its size in bytes."""
-    text = single_file_page(view, held).encode()
+    text = single_file_page(view, page_marks).encode()
     with write_atomically(path) as beside:
         beside.write_bytes(text)
     return len(text)

@@ -54,8 +54,8 @@ class Jobs:
         for mark in MARKS:
             for row in rows_named(wanted, mark, len(marks)).tolist():
                 marks[row] = mark
-        found = review(self.model.fitted_, self.vectors, marks, one_t(wanted.get("t")))
-        return {"order": found.order[:MOST_TO_REVIEW].tolist(), "said": str(found)}
+        queue = review(self.model.fitted_, self.vectors, marks, one_t(wanted.get("t")))
+        return {"order": queue.order[:MOST_TO_REVIEW].tolist(), "said": str(queue)}
 
     def pick(self, given: object) -> list[int]:
         """Return the rows picked by {"rows": [...], "k": ..., "what": ..., "by": a column or "", "t": ...}."""
@@ -65,20 +65,20 @@ class Jobs:
             raise InputError(f"by must be a column of few values that the page shows, got {str(by)[:50]!r}.")
         groups = np.unique(self.groups[str(by)][rows], return_inverse=True)[1] if by else np.zeros(len(rows), np.intp)
         picker = Picker(self.model.fitted_, self.vectors, t, str(wanted.get("what")), generator(0))
-        found: list[int] = picker.pick_by(groups, rows, whole_number("k", wanted.get("k"))).tolist()
-        return found
+        picked: list[int] = picker.pick_by(groups, rows, whole_number("k", wanted.get("k"))).tolist()
+        return picked
 
     def copies_of(self, row: int) -> list[CopiesOfRow]:
         """Return the groups of copies that a row is in; the first call takes longer, as it compares all rows."""
         with self._lock:
-            found = self._copies
+            groups = self._copies
         return [
             {
                 "kind": WORDS[group.kind],
                 "rows": list(group.rows),
                 "differs": group.differences() if self.by_cells else "",
             }
-            for group in found
+            for group in groups
             if row in group.rows
         ]
 
@@ -159,10 +159,10 @@ def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     parts = map_valid_rows(vectors, lambda rows: fitted.contributions(rows, owner=reader.owner()))  # (k, 2, p)
     by_feature = np.stack([reader.by_feature(parts[:, head]) for head in (0, 1)], axis=1)
     units = map_valid_rows(vectors, fitted.units)
-    usual = None
+    usual_in_kind = None
     if fitted.context is not None:
-        usual = [list(map(plain, kind)) for kind in reader.typical_in_context(vectors)]
-    return Explained(by_feature, units, map_valid_rows(vectors, fitted.origins), usual)
+        usual_in_kind = [list(map(plain, kind)) for kind in reader.typical_in_context(vectors)]
+    return Explained(by_feature, units, map_valid_rows(vectors, fitted.origins), usual_in_kind)
 
 
 MOST_EDITABLE = 1000  # numbers of a row without a table that other values are tried for
@@ -222,11 +222,11 @@ class Live:
 
     def borrowed(self, row: int, typical: int, columns: Sequence[str]) -> NDArray[np.float64]:  # (len(columns), 2)
         """Return the units of the row with its first, its first two, ... of these cells as the typical row has them."""
-        own, other = self._rows.take(row), self._rows.take(typical)
+        changed, other = self._rows.take(row), self._rows.take(typical)
         variants = []
         for name in columns:
-            own = own.set_column(own.column_names.index(name), name, other[name])
-            variants.append(own)
+            changed = changed.set_column(changed.column_names.index(name), name, other[name])
+            variants.append(changed)
         return map_valid_rows(self._rows.vectors(pa.concat_tables(variants)), self._model.fitted_.units)
 
     def words(self, row: int, column: str) -> Words:
@@ -253,5 +253,5 @@ class Live:
 def _pieces(text: str) -> list[str]:
     """Return the words of a text with the space after each; in a long text, a piece is several words."""
     words = WORD.findall(text.lstrip())
-    each = max(1, -(-len(words) // MOST_PIECES))
-    return ["".join(words[k : k + each]) for k in range(0, len(words), each)]
+    words_per_piece = max(1, -(-len(words) // MOST_PIECES))
+    return ["".join(words[k : k + words_per_piece]) for k in range(0, len(words), words_per_piece)]

@@ -320,23 +320,23 @@ def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> 
         return None
 
     def texts(row: int) -> dict[str, str]:
-        held = {name: table[name][row].as_py() for name in names if name in table.column_names}
-        own = {items.column: items.whole(row)} if items.whole is not None else {}
-        return {name: "" if text is None else str(text) for name, text in {**held, **own}.items()}
+        cells = {name: table[name][row].as_py() for name in names if name in table.column_names}
+        item = {items.column: items.whole(row)} if items.whole is not None else {}
+        return {name: "" if text is None else str(text) for name, text in {**cells, **item}.items()}
 
     return texts
 
 
 def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: Collection[object] | None) -> pa.Table:
     """Return the columns to show: those asked for, or all that the data has; `items` may be a table of them."""
-    shown = items if columns is None and items is not None and is_frame(items) else columns
-    if shown is None:
+    wanted = items if columns is None and items is not None and is_frame(items) else columns
+    if wanted is None:
         return scored.table
-    if isinstance(shown, dict):
-        shown = pa.table({name: pa.array(values) for name, values in shown.items()})
-    if not is_frame(shown):
-        return tables.select(scored.table, list(cast("Collection[str]", shown)))
-    table = as_arrow(shown)
+    if isinstance(wanted, dict):
+        wanted = pa.table({name: pa.array(values) for name, values in wanted.items()})
+    if not is_frame(wanted):
+        return tables.select(scored.table, list(cast("Collection[str]", wanted)))
+    table = as_arrow(wanted)
     if table.num_rows != len(scored.units):
         raise InputError(
             f"A row to show was wanted for each of the {len(scored.units):,} rows, got {table.num_rows:,}."
@@ -360,8 +360,8 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
     units = map_valid_rows(vectors, model.fitted_.units)
     length = len(table) if table is not None else len(cast("Sized", X)) if reading.one_series else len(units)
     rows, items = reader.rows_of(length), Items()
-    if (shown := reader.shown(X)) is not None:
-        items = items_of(shown, len(units))
+    if (looks := reader.shown(X)) is not None:
+        items = items_of(looks, len(units))
         items = items if reading.kind == "series" else replace(items, column=(reading.columns or ["item"])[0])
     if table is None:
         table = _table_of(model, X, vectors, rows)
@@ -379,8 +379,8 @@ def _table_of(model: CentralityModel, X: ModelRows, vectors: Any, rows: NDArray[
         return as_arrow(X)
     if kind != "numbers":
         return pa.table({"row": rows})
-    held = vectors if model.fitted_.context is None else model.fitted_.absolute(dense(vectors))
-    return as_arrow(dense(held[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+    values = vectors if model.fitted_.context is None else model.fitted_.absolute(dense(vectors))
+    return as_arrow(dense(values[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
 def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
@@ -412,7 +412,7 @@ def compared(
         raise InputError(f"A column called {FILE!r} says of which file a row is: call yours otherwise.")
     if names[0] == names[1]:
         names = (f"{names[0]} (new)", f"{names[1]} (old)")
-    both = pa.concat_tables(
+    rows = pa.concat_tables(
         [new, old.select([name for name in old.column_names if name in new.column_names])], promote_options="permissive"
     )
     reader = reader_of(model)
@@ -420,7 +420,7 @@ def compared(
     which = np.repeat(np.array(names), [new.num_rows, old.num_rows])
     options["colour"] = FILE
     with reader.suppress_issues():  # it is told as a finding
-        view = view_of(model, both.append_column(FILE, pa.array(which)), **options)
+        view = view_of(model, rows.append_column(FILE, pa.array(which)), **options)
     a, b = (f"={json.dumps([FILE, name], ensure_ascii=False, separators=(',', ':'))}" for name in names)
     jobs = replace(view.jobs, earlier=old) if isinstance(view.jobs, Jobs) else view.jobs
     return replace(view, sides=(a, b), jobs=jobs)

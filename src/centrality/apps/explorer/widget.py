@@ -31,8 +31,8 @@ def picture_of(view: View, t: float) -> bytes:
     radius = float(np.clip(60 / np.sqrt(len(rows)), 1.0, 4.0))
     for (x, y), colour in zip(_places(view)[rows].tolist(), _colours(centrality)[rows].tolist(), strict=True):
         draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=tuple(colour))
-    about = f"{view.title.encode('latin-1', 'replace').decode('latin-1')}: {len(view):,} rows at t = {t:.2f}"
-    draw.text((14, 12), about, fill="#1c1e21")
+    caption = f"{view.title.encode('latin-1', 'replace').decode('latin-1')}: {len(view):,} rows at t = {t:.2f}"
+    draw.text((14, 12), caption, fill="#1c1e21")
     draw.text((14, HEIGHT - 24), "dark blue: peripheral, yellow: central. Run the cell to explore.", fill="#5c6066")
     file = io.BytesIO()
     image.quantize(64).save(file, "PNG", optimize=True)
@@ -100,7 +100,7 @@ def _from_bytes(value: Any, _: object) -> NDArray[np.int64]:  # it comes as a me
 
 
 def _by_row(value: dict[str, str], _: object) -> dict[int, str]:
-    return {int(row): said for row, said in value.items()}  # JSON has only texts for keys
+    return {int(row): text for row, text in value.items()}  # JSON has only texts for keys
 
 
 class Widget(AnyWidget):
@@ -153,8 +153,8 @@ class Widget(AnyWidget):
         """Read the marks of these rows from a CSV file, or from a page with marks; return the number of rows marked."""
         place = {key: int(row) for key, row in zip(self.view.keys, self.view.rows, strict=False)}
         rows = set(self.view.rows.tolist())
-        said = [(place.get(mark["key"], -1) if mark["key"] else mark["row"], mark) for mark in marks.read(path)]
-        here = {row: mark for row, mark in said if row in rows}
+        placed = [(place.get(mark["key"], -1) if mark["key"] else mark["row"], mark) for mark in marks.read(path)]
+        here = {row: mark for row, mark in placed if row in rows}
         self.marks = {**self.marks, **{row: mark["mark"] for row, mark in here.items() if mark["mark"]}}
         self.notes = {**self.notes, **{row: mark["note"] for row, mark in here.items() if mark["note"]}}
         self.tags = {**self.tags, **{row: mark["tags"] for row, mark in here.items() if mark["tags"]}}
@@ -171,8 +171,8 @@ class Widget(AnyWidget):
         """Return the mark, tags and note of the row of this number in the data."""
         place = int(np.searchsorted(self.view.rows, row))
         key = self.view.keys[place] if self.view.keys else ""
-        said = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
-        return cast("Mark", {"key": key, "row": row, **said, "by": self.reviewer, "at": "", "version": 0})
+        change = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
+        return cast("Mark", {"key": key, "row": row, **change, "by": self.reviewer, "at": "", "version": 0})
 
     def _answer(self, _: object, asked: Asked, __: object) -> None:
         number = {"question": asked["question"]}
@@ -201,11 +201,11 @@ class Widget(AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget for a running notebook, and a picture for a saved one."""
-        found = super()._repr_mimebundle_(**options)
-        data, about = found if isinstance(found, tuple) else (found, {})
+        bundle = super()._repr_mimebundle_(**options)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         if data is None:
-            return found
-        return {**data, "image/png": base64.b64encode(picture_of(self.view, self.t)).decode()}, about
+            return bundle
+        return {**data, "image/png": base64.b64encode(picture_of(self.view, self.t)).decode()}, metadata
 
 
 def explore(model: CentralityModel, X: ModelRows, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:

@@ -43,15 +43,15 @@ def answer(
 
     `total` is the number of all rows of the result, of which these begin at `offset`.
     """
-    for shown in range(len(rows), -1, -1):
+    for count in range(len(rows), -1, -1):
         missing = list(left_out)
-        if rest := total - offset - shown:
-            how = f": more(handle={handle!r}, offset={offset + shown})" if handle else ""
+        if rest := total - offset - count:
+            how = f": more(handle={handle!r}, offset={offset + count})" if handle else ""
             missing.append(f"{rest:,} of {total:,} rows of this result are not listed here{how}")
         whole = {"read": read, "left_out": missing or ["nothing"], **facts}
         if handle is not None:
             whole["handle"] = handle
-        whole |= {"note": UNTRUSTED, "data": list(rows[:shown])}
+        whole |= {"note": UNTRUSTED, "data": list(rows[:count])}
         text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), default=str)
         if len(text.encode()) <= LONGEST:
             return text

@@ -59,20 +59,20 @@ class Sources:
 
     def names(self) -> tuple[list[str], int]:
         """Return the names of the first sources, and how many there are."""
-        found = []
+        names = []
         for name, folder in self._folders.items():
             files = (path for path in folder.rglob("*") if path.name.lower().endswith(ENDINGS))
-            found += [f"{name}/{path.relative_to(folder)}" for path in sorted(files) if self._is_inside(path, folder)]
+            names += [f"{name}/{path.relative_to(folder)}" for path in sorted(files) if self._is_inside(path, folder)]
         for address, place in self._databases.items():
             if place.table is not None:
-                found.append(f"{address}#{place.table}")
+                names.append(f"{address}#{place.table}")
                 continue
             session = connect(place)
             try:
-                found += [f"{address}#{table}" for table in session.tables()]
+                names += [f"{address}#{table}" for table in session.tables()]
             finally:
                 session.close()
-        return found[:LISTED], len(found)
+        return names[:LISTED], len(names)
 
     @staticmethod
     def _is_inside(path: Path, folder: Path) -> bool:
@@ -107,8 +107,8 @@ class Sources:
         place = self.place_of(name)
         if name.partition("#")[0] in self._databases:
             return None
-        found = Path(place).stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        state = Path(place).stat()
+        return state.st_ino, state.st_size, state.st_mtime_ns
 
     def read(self, name: str) -> Rows:
         """Read a source: all of it, or a sample if it has very many rows."""

@@ -47,17 +47,17 @@ class Tools:
 
     def __init__(self, sources: Sources) -> None:
         self._sources, self._results = sources, Results()
-        self._kept: OrderedDict[tuple[object, ...], Any] = OrderedDict()
+        self._recent: OrderedDict[tuple[object, ...], Any] = OrderedDict()
 
     def _once(self, key: tuple[object, ...], make: Callable[[], Kept]) -> Kept:
         """Return what was made for this key, or make it; the last few are kept."""
-        if key not in self._kept:
-            self._kept[key] = make()
-            if len(self._kept) > 2 * MODELS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        kept: Kept = self._kept[key]
-        return kept
+        if key not in self._recent:
+            self._recent[key] = make()
+            if len(self._recent) > 2 * MODELS:
+                self._recent.popitem(last=False)
+        self._recent.move_to_end(key)
+        value: Kept = self._recent[key]
+        return value
 
     def _rows(self, source: str) -> Rows:
         version = self._sources.version(source)
@@ -83,7 +83,7 @@ class Tools:
         return answer({"sources": count}, listed, read="names only, no rows", left_out=missing, total=len(names))
 
     def describe(self, source: Source, top: Few = 3) -> str:
-        """Say which columns a source has, of which types, with gaps, ranges or common values, and show its first rows."""
+        """Say which columns a source has: types, gaps, ranges or common values; and show its first rows."""
         rows = self._rows(source)
         summary = {}
         for name in rows.table.column_names:
@@ -100,29 +100,33 @@ class Tools:
         """
         rows = self._rows(source)
         earlier = None if against is None else self._rows(against)
-        found = check(rows.table, label=label, against=None if earlier is None else earlier.table)
+        findings = check(rows.table, label=label, against=None if earlier is None else earlier.table)
         listed = [
             {"finding": place, "rows": one.count, "severity": float(f"{one.severity:.2g}"),
              "says": text_of(one.sentence), "because": text_of(one.reason), "advice": one.advice,
              "examples": list(one.examples)}
-            for place, one in enumerate(found)
+            for place, one in enumerate(findings)
         ]  # fmt: skip
         read = rows.read if earlier is None else f"{rows.read}; against {earlier.read}"
-        return self._told({"verdict": found.verdict, "findings": len(found)}, "check", listed, top, rows, read)
+        return self._listing(
+            {"verdict": findings.verdict, "findings": len(findings)}, "check", listed, top=top, rows=rows, read=read
+        )
 
     def rank(
-        self, source: Source, top: Few = 5, column: Column = None, value: Value = None, t: Dial = None,
+        self, source: Source, *, top: Few = 5, column: Column = None, value: Value = None, t: Dial = None,
         columns: Columns = None,
         typical: Annotated[bool, Field(description="list the most typical rows first, not the oddest")] = False,
     ) -> str:  # fmt: skip
-        """List rows by centrality, the oddest first, with p-values and reasons: all, or those with a `value` in a `column`."""
+        """List rows by centrality, the oddest first, with reasons: all, or those with a `value` in a `column`."""
         rows = self._rows(source)
         model, how = self._model(rows)
         scores = np.asarray(model.centrality(rows.table, t=t), dtype=np.float64)
         has_it = np.ones(len(scores), dtype=bool) if column is None else _with_value(rows.table, column, value)
         places = np.flatnonzero(has_it & ~np.isnan(scores))
         places = places[np.argsort(-scores[places] if typical else scores[places], kind="stable")]
-        return self._ranked({"ranked": len(places), "reads": how}, "rank", rows, model, places, top, t, columns)
+        return self._ranked(
+            {"ranked": len(places), "reads": how}, "rank", rows, model, places, top=top, t=t, columns=columns
+        )
 
     def explain(self, source: Source, rows: Annotated[list[Row], Field(min_length=1, max_length=10)]) -> str:
         """Say why rows are odd or not: centrality, the columns that lower it, and what would make them typical."""
@@ -143,12 +147,12 @@ class Tools:
              ]}
             for row, score, p, correction, of_row in zip(rows, scores, p_values, corrections, reasons, strict=True)
         ]  # fmt: skip
-        return self._told({"reads": how}, "explain", listed, len(listed), read)
+        return self._listing({"reads": how}, "explain", listed, top=len(listed), rows=read)
 
     def compare(
         self, source: Source, against: Source | None = None, column: Column = None, value: Value = None
     ) -> str:  # fmt: skip
-        """Say how rows differ: a source `against` another one, or the rows with a `value` in a `column` and the others."""
+        """Say how a source differs `against` another, or the rows with a `value` in a `column` from the others."""
         rows = self._rows(source)
         if (against is None) == (column is None or value is None):
             raise InputError("Either `against`, or `column` and `value`, was wanted.")
@@ -162,13 +166,14 @@ class Tools:
             read = f"{rows.read}: {new.num_rows:,} with this value, {old.num_rows:,} others"
         if min(new.num_rows, old.num_rows) < FEWEST_TO_COMPARE:
             raise InputError(
-                f"At least {FEWEST_TO_COMPARE} rows on each side were wanted, got {new.num_rows:,} and {old.num_rows:,}."
+                f"At least {FEWEST_TO_COMPARE} rows on each side were wanted, got {new.num_rows:,} and "
+                f"{old.num_rows:,}."
             )
         model = Chain(Table(unreadable=1.0), FUSE(random_state=0)).fit(old)
         whole = model.drift(new.select(old.column_names) if set(old.column_names) <= set(new.column_names) else new)
         listed = [{"difference": text_of(change)} for change in whole.changes()]
         facts = {"differ": whole.detected(), "effect": cell(whole.effect), "p_value": cell(whole.p_value)}
-        return self._told(facts, "compare", listed, PAGE, rows, read)
+        return self._listing(facts, "compare", listed, top=PAGE, rows=rows, read=read)
 
     def detect(
         self, source: Source, top: Few = 10, columns: Columns = None,
@@ -181,7 +186,7 @@ class Tools:
         places = np.flatnonzero(np.asarray(model.detect(rows.table, fdr=fdr)))
         places = places[np.argsort(scores[places], kind="stable")]
         facts = {"outliers": len(places), "rows": rows.table.num_rows, "fdr": fdr, "reads": how}
-        return self._ranked(facts, "detect", rows, model, places, top, None, columns)
+        return self._ranked(facts, "detect", rows, model, places, top=top, t=None, columns=columns)
 
     def similar(self, source: Source, row: Row, top: Few = 5, columns: Columns = None) -> str:
         """List the rows most like a row, by all columns together."""
@@ -202,9 +207,8 @@ class Tools:
             for place, of_row in zip(nearest, rows.table.take(pa.array(nearest)).to_pylist(), strict=True)
         ]
         asked = cells(rows.table.slice(row, 1).to_pylist()[0], columns)
-        return self._told(
-            {"reads": how}, "similar", [{"row": row, "asked": True, "cells": asked}, *listed], top + 1, rows
-        )
+        listed = [{"row": row, "asked": True, "cells": asked}, *listed]
+        return self._listing({"reads": how}, "similar", listed, top=top + 1, rows=rows)
 
     def watch(
         self, source: Source, against: Source,
@@ -214,14 +218,14 @@ class Tools:
         rows, reference = self._rows(source), self._rows(against)
         model, how = self._model(reference)
         monitor = model.monitor(alpha=alpha, random_state=0)
-        told = monitor.watch()
+        state = monitor.watch()
         for part in rows.table.to_batches(max_chunksize=WATCHED_TOGETHER):
-            told = monitor.update(pa.Table.from_batches([part]))
-            if told.alarm:
+            state = monitor.update(pa.Table.from_batches([part]))
+            if state.alarm:
                 break
-        facts = {"alarm": told.alarm, "rows_followed": told.rows, "evidence": cell(told.evidence), "reads": how}
-        listed = [{"says": text_of(told)}, *({"change": text_of(change)} for change in told.changes)]
-        return self._told(facts, "watch", listed, PAGE, rows, f"{rows.read}; against {reference.read}")
+        facts = {"alarm": state.alarm, "rows_followed": state.rows, "evidence": cell(state.evidence), "reads": how}
+        listed = [{"says": text_of(state)}, *({"change": text_of(change)} for change in state.changes)]
+        return self._listing(facts, "watch", listed, top=PAGE, rows=rows, read=f"{rows.read}; against {reference.read}")
 
     def more(
         self, handle: Annotated[str, Field(description="the handle of an earlier answer", max_length=100)],
@@ -235,8 +239,8 @@ class Tools:
         return answer({}, part, read=read, left_out=missing, total=len(listed), handle=handle, offset=offset)
 
     def _ranked(
-        self, facts: dict[str, Any], kind: str, rows: Rows, model: CentralityModel, places: NDArray[np.intp], top: int,
-        t: float | None, columns: list[str] | None,
+        self, facts: dict[str, Any], kind: str, rows: Rows, model: CentralityModel, places: NDArray[np.intp], *,
+        top: int, t: float | None, columns: list[str] | None,
     ) -> str:  # fmt: skip
         """Return the answer that lists rows in this order, with their scores, reasons and cells."""
         tables.require(rows.table.column_names, columns or [])
@@ -249,21 +253,18 @@ class Tools:
             listed = [
                 {"row": int(row), "centrality": cell(float(score)), "p_value": cell(float(p)), "reasons": text_of(why),
                  "cells": cells(of_row, columns)}
-                for row, score, p, why, of_row in zip(places, scores, p_values, reasons, chosen.to_pylist(), strict=False)
+                for row, score, p, why, of_row in zip(
+                    places, scores, p_values, reasons, chosen.to_pylist(), strict=False
+                )
             ]  # fmt: skip
         if len(places) > MOST_LISTED:
             facts = facts | {"kept": f"the first {MOST_LISTED:,} of them behind the handle"}
-        return self._told(facts, kind, listed, top, rows)
+        return self._listing(facts, kind, listed, top=top, rows=rows)
 
-    def _told(
-        self,
-        facts: dict[str, Any],
-        kind: str,
-        listed: list[dict[str, Any]],
-        top: int,
-        rows: Rows,
+    def _listing(
+        self, facts: dict[str, Any], kind: str, listed: list[dict[str, Any]], *, top: int, rows: Rows,
         read: str | None = None,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Return the answer with the first of these rows, and keep all of them behind a handle."""
         read = rows.read if read is None else read
         handle = self._results.add(kind, listed, read, list(rows.notes))

@@ -23,13 +23,13 @@ def find(sheet: Sheet) -> Iterator[Finding]:
     for column in sheet.columns:
         if column.name in old.column_names:
             yield from _new_values(sheet, column, Column.of(column.name, old[column.name]))
-    told: set[str] = set()
+    named: set[str] = set()
     for change in sheet.changes:
         name = getattr(change, "name", "") if not isinstance(change, HeadDrift) else ""
-        if name in told and name:
+        if name in named and name:
             continue
-        told.add(name)
-        if len(told) > NAMED:
+        named.add(name)
+        if len(named) > NAMED:
             break
         yield sheet.finding(
             "change",

@@ -14,18 +14,18 @@ ADVICE = "Keep the first row of each group if they are the same thing entered tw
 
 
 def find(sheet: Sheet) -> Iterator[Finding]:
-    found = sheet.copies
-    groups = {kind: [group for group in found if group.kind == kind] for kind in WORDS}
+    copies = sheet.copies
+    groups = {kind: [group for group in copies if group.kind == kind] for kind in WORDS}
     rows = {kind: np.unique([row for group in groups[kind] for row in group.rows]).astype(np.intp) for kind in WORDS}
     for kind in ("exact", "near"):
         chance = len(rows["one column"]) > COMMON * len(rows[kind]) or twins_by_chance(sheet) > CHANCE * len(rows[kind])
         if len(rows[kind]) == 0 or chance:
             continue
-        some = "; ".join(f"rows {group.numbers()}" for group in groups[kind][:3])
+        first = "; ".join(f"rows {group.numbers()}" for group in groups[kind][:3])
         yield sheet.finding(
             "copies",
             f"are {WORDS[kind]}, in {len(groups[kind]):,} group{'' if len(groups[kind]) == 1 else 's'}",
-            some,
+            first,
             rows=rows[kind],
             severity=sheet.one_in(rows[kind]),
             advice=ADVICE,

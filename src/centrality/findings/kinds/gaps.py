@@ -50,8 +50,8 @@ def _together(sheet: Sheet, gappy: list[Column]) -> Iterator[Finding]:
 
 def _go_together(fewer: Column, more: Column) -> bool:
     """Say whether nearly all gaps of one column are gaps of the other, which has not many more."""
-    both, most = int((fewer.gaps & more.gaps).sum()), int(more.gaps.sum())
-    return both >= TOGETHER * fewer.gaps.sum() and both >= MOSTLY * most
+    together, total = int((fewer.gaps & more.gaps).sum()), int(more.gaps.sum())
+    return together >= TOGETHER * fewer.gaps.sum() and together >= MOSTLY * total
 
 
 def _slipped(sheet: Sheet, column: Column) -> Iterator[Finding]:

@@ -60,12 +60,12 @@ def causes_of(sheet: Sheet) -> Iterator[Finding]:
         )
 
 
-def _finding(sheet: Sheet, name: str, said: Name, rows: Codes) -> Finding:
-    named = np.flatnonzero(said.holds)
-    share, precision = said.holds[rows].mean(), len(np.intersect1d(named, sheet.odd_rows)) / max(len(named), 1)
+def _finding(sheet: Sheet, name: str, label: Name, rows: Codes) -> Finding:
+    named = np.flatnonzero(label.holds)
+    share, precision = label.holds[rows].mean(), len(np.intersect1d(named, sheet.odd_rows)) / max(len(named), 1)
     return sheet.finding(
         "odd group",
-        said.words,
+        label.words,
         f"the main cause of {len(rows):,} of the {len(sheet.odd_rows):,} oddest rows; it holds of {share:.0%} of them, "
         f"and {precision:.0%} of the {len(named):,} rows of which it holds are among the oddest",
         columns=[name],
@@ -90,9 +90,9 @@ def name_of(column: Column, rows: Codes) -> Name | None:
     if inside[precise].sum() < PURE * column.counts[precise].sum():
         return None
     order = precise[np.argsort(-column.counts[precise], kind="stable")]
-    some = " · ".join(f"{column.written(level)} {column.counts[level]:,}" for level in order[:SHOWN])
+    listed = " · ".join(f"{column.written(level)} {column.counts[level]:,}" for level in order[:SHOWN])
     more = " · …" if len(order) > SHOWN else ""
-    return Name(f"{column.name} is rare: {some}{more}", np.isin(column.codes, precise))
+    return Name(f"{column.name} is rare: {listed}{more}", np.isin(column.codes, precise))
 
 
 def _size(column: Column, numbers: Floats, rows: Codes) -> Name | None:
@@ -120,7 +120,7 @@ def _common_words(column: Column, rows: Codes) -> Name | None:
     frequent = [word for word, times in common.items() if times >= HOLDS * len(rows)]
     best = None
     for word in frequent:
-        holds = np.array([word in each for each in words])
+        holds = np.array([word in words_of_row for words_of_row in words])
         if best is None or holds.sum() < best.holds.sum():
             best = Name(f"{column.name} holds {shortened(word)!r}", holds)
     if best is None or np.isin(np.flatnonzero(best.holds), rows).mean() < PRECISE:

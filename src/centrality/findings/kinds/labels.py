@@ -15,10 +15,10 @@ UNLIKELY = 0.3  # the most that a label may be worth to be doubted
 def find(sheet: Sheet) -> Iterator[Finding]:
     if sheet.label is None:
         return
-    found = nw.from_native(
+    misfits = nw.from_native(
         wrong_labels(sheet.data, sheet.label, random_state=sheet.random_state), eager_only=True
     ).to_arrow()
-    doubtful = found.filter(np.asarray(found["p_label"]) <= UNLIKELY)
+    doubtful = misfits.filter(np.asarray(misfits["p_label"]) <= UNLIKELY)
     if doubtful.num_rows == 0:
         return
     rows, chance = doubtful["row"].to_numpy().astype(np.intp), doubtful["p_label"].to_numpy()

@@ -63,7 +63,7 @@ def _far_levels(values: Floats, counts: np.ndarray) -> set[tuple[int, float]]:
 
     The gap is measured by how far the other levels go on at that end.
     """
-    found = set()
+    far = set()
     order = np.argsort(values)[: int(np.isfinite(values).sum())]
     for end in (order, order[::-1]):
         x = np.abs(values[end] - values[end[-1]]) if len(end) else np.empty(0)  # falling: from the end inward
@@ -76,21 +76,21 @@ def _far_levels(values: Floats, counts: np.ndarray) -> set[tuple[int, float]]:
             times = float(np.exp(min(gap / spread, 50.0))) if spread > 0 else 1.0
             only_negative = (values[outer] < 0).all() and (np.delete(values[order], 0) >= 0).all() and len(rest) >= 10
             if times >= FAR or (only_negative and beyond == 1):
-                found |= {(int(place), float(max(len(rest) * times, counts.sum() / counts[place]))) for place in outer}
+                far |= {(int(place), float(max(len(rest) * times, counts.sum() / counts[place]))) for place in outer}
                 break
-    return found
+    return far
 
 
 def _spikes(values: Floats, counts: np.ndarray) -> set[tuple[int, float]]:
     """Return a level, other than 0, that very many more rows hold than any other, where there are very many levels."""
-    there = np.isfinite(values)
-    if there.sum() < MANY:
+    finite = np.isfinite(values)
+    if finite.sum() < MANY:
         return set()
-    order = np.argsort(np.where(there, counts, 0))
-    most, second = int(order[-1]), int(counts[order[-2]])
-    if values[most] == 0 or counts[most] < SPIKE * max(second, FEWEST):
+    order = np.argsort(np.where(finite, counts, 0))
+    highest, second = int(order[-1]), int(counts[order[-2]])
+    if values[highest] == 0 or counts[highest] < SPIKE * max(second, FEWEST):
         return set()
-    return {(most, float(counts.sum() / second))}
+    return {(highest, float(counts.sum() / second))}
 
 
 def _words(sheet: Sheet) -> Iterator[Finding]:

@@ -18,8 +18,8 @@ ENOUGH = 0.95  # of the cells
 
 
 def find(sheet: Sheet) -> Iterator[Finding]:
-    about = sheet.reader.about()
-    reads, doubts = about.get("reads", {}), about.get("doubts", {})
+    description = sheet.reader.about()
+    reads, doubts = description.get("reads", {}), description.get("doubts", {})
     constant = [column for column in sheet.columns if not column.varies]
     names = [column.name for column in constant]
     if constant:
@@ -65,19 +65,19 @@ def _formats(sheet: Sheet, column: Column) -> Iterator[Finding]:
     """Find numbers that are written in several ways: with and without a unit, with different ones."""
     if not column.is_text or column.is_date:
         return
-    there = np.array([bool(QUANTITY.match(text)) for text in column.texts])
-    if not there.any() or there[column.codes[~column.gaps]].mean() < ENOUGH:
+    is_quantity = np.array([bool(QUANTITY.match(text)) for text in column.texts])
+    if not is_quantity.any() or is_quantity[column.codes[~column.gaps]].mean() < ENOUGH:
         return
     ways = np.array([" ".join(PLAIN.sub("", text).split()) for text in column.texts], dtype=object)
     counts: Counter[str] = Counter()
-    for way, count, is_number in zip(ways, column.counts, there, strict=True):
+    for way, count, is_number in zip(ways, column.counts, is_quantity, strict=True):
         if is_number:
             counts[way] += int(count)
     common = [(way, count) for way, count in counts.most_common() if count >= OWN_WAY * len(column.codes)]
     if len(common) < 2:
         return
-    usual = common[0][0]
-    rows = np.flatnonzero((there & (ways != usual))[column.codes])
+    commonest = common[0][0]
+    rows = np.flatnonzero((is_quantity & (ways != commonest))[column.codes])
     named = ", ".join(f"{way!r} in {count:,}" if way else f"nothing in {count:,}" for way, count in common[:4])
     yield sheet.finding(
         "format",
@@ -86,7 +86,7 @@ def _formats(sheet: Sheet, column: Column) -> Iterator[Finding]:
         columns=[column.name],
         rows=rows,
         severity=sheet.one_in(rows),
-        advice=f"Write all as the most common one{f' ({usual!r})' if usual else ''}, or the unit in the name.",
+        advice=f"Write all as the most common one{f' ({commonest!r})' if commonest else ''}, or the unit in the name.",
     )
 
 

@@ -51,9 +51,9 @@ def _far_rows(sheet: Sheet) -> dict[int, Codes]:
     blame = doubts * np.stack([prediction.alone for prediction in sheet.predictions], axis=1)
     rising = np.arange(1, len(doubts) + 1)
     for k in range(len(places)):
-        most = np.sort(doubts[:, k])[::-1]
-        enough = np.flatnonzero(most * rising >= doubts.size / CHANCE)
-        bound = max(most[enough[-1]], len(doubts)) if len(enough) else np.inf
+        highest = np.sort(doubts[:, k])[::-1]
+        enough = np.flatnonzero(highest * rising >= doubts.size / CHANCE)
+        bound = max(highest[enough[-1]], len(doubts)) if len(enough) else np.inf
         blame[doubts[:, k] < bound, k] = 0.0
     found = {}
     for k, place in enumerate(places):
@@ -68,21 +68,21 @@ def _factors(prediction: Prediction, column: Column, far: Codes) -> dict[float, 
     """Return the rows that would be ordinary if divided by a factor, by the factor."""
     assert column.numbers is not None
     measure, numbers = prediction.measure, column.numbers
-    usual = np.nanquantile(np.abs(measure.z - prediction.expected), USUAL)
-    found: dict[float, Codes] = {}
+    usual_error = np.nanquantile(np.abs(measure.z - prediction.expected), USUAL)
+    factors: dict[float, Codes] = {}
     left = far
     for factor in (*SLIPS, *UNITS):
         for by in (factor, 1 / factor):
             if len(left) == 0 or (factor in UNITS and len(left) < SAME_UNIT):
                 continue
             corrected = measure.of_numbers(numbers[left] / by)
-            fits = np.abs(corrected - prediction.expected[left]) <= usual
+            fits = np.abs(corrected - prediction.expected[left]) <= usual_error
             if column.is_whole:  # a slip does not make a whole number of a fraction
                 fits &= numbers[left] / by == np.round(numbers[left] / by)
             if fits.sum() >= (SAME_UNIT if factor in UNITS else 1):
-                found[by] = left[fits]
+                factors[by] = left[fits]
                 left = left[~fits]
-    return found
+    return factors
 
 
 def _mis_scaled(sheet: Sheet, column: Column, prediction: Prediction, factor: float, rows: Codes) -> Finding:
@@ -107,14 +107,14 @@ def _far_off(sheet: Sheet, column: Column, prediction: Prediction, rows: Codes) 
     kinds = [sheet.columns[place].name for place in np.unique(prediction.kind[rows]) if place >= 0]
     if kinds:
         others = f"others of the same {' and '.join(kinds)}"
-        said = _beside_its_kind(sheet, column, prediction, first)
+        reason = _beside_its_kind(sheet, column, prediction, first)
     else:
         others = "what the other columns say" if prediction.trust > 0.5 else "all others"
-        said = _beside(column, prediction, first)
+        reason = _beside(column, prediction, first)
     return sheet.finding(
         "scale",
         f"{column.name} is far from {others}",
-        f"a mistake, or another kind of row? {said}",
+        f"a mistake, or another kind of row? {reason}",
         columns=[column.name],
         rows=rows,
         severity=float(np.median(sheet.doubts[rows, prediction.measure.place])),
@@ -124,21 +124,21 @@ def _far_off(sheet: Sheet, column: Column, prediction: Prediction, rows: Codes) 
 
 def _beside(column: Column, prediction: Prediction, row: int) -> str:
     """Say what a row holds and what would be expected."""
-    said = f"{column.written(column.codes[row])} in row {row:,}"
-    return said if column.is_date else f"{said}, where about {number(_three_digits(prediction.numbers[row]))} is usual"
+    cell = f"{column.written(column.codes[row])} in row {row:,}"
+    return cell if column.is_date else f"{cell}, where about {number(_three_digits(prediction.numbers[row]))} is usual"
 
 
 def _beside_its_kind(sheet: Sheet, column: Column, prediction: Prediction, row: int) -> str:
     """Say what a row holds, and between what nine of ten others of its kind lie."""
     assert column.numbers is not None
-    said = f"{column.written(column.codes[row])} in row {row:,}"
+    cell = f"{column.written(column.codes[row])} in row {row:,}"
     kind = sheet.columns[int(prediction.kind[row])]
     alike = column.numbers[kind.codes == kind.codes[row]]
     if prediction.kind[row] < 0 or column.is_date:
-        return said
+        return cell
     low, high = np.nanquantile(alike, [0.05, 0.95])
     return (
-        f"{said}; nine of ten with {kind.name} {kind.written(kind.codes[row])} lie from {number(low)} to {number(high)}"
+        f"{cell}; nine of ten with {kind.name} {kind.written(kind.codes[row])} lie from {number(low)} to {number(high)}"
     )
 
 

@@ -60,7 +60,7 @@ def _slips(column: Column) -> dict[int, int]:
         if column.counts[place] >= RARER:
             for key in _cut(keys[place]):
                 near[key].append(place)
-    found = {}
+    slips = {}
     for place in long:
         likely = {other for key in _cut(keys[place]) for other in near.get(key, ())}
         likely = {
@@ -69,8 +69,8 @@ def _slips(column: Column) -> dict[int, int]:
             if column.counts[other] >= RARER * column.counts[place] and _one_letter(keys[place], keys[other])
         }
         if likely:
-            found[place] = max(likely, key=lambda other: column.counts[other])
-    return found
+            slips[place] = max(likely, key=lambda other: column.counts[other])
+    return slips
 
 
 def _cut(word: str) -> set[str]:
@@ -102,16 +102,18 @@ def _rows(column: Column, places: dict[int, int]) -> tuple[Codes, float, str]:
     common = places[rare]
     rows = np.flatnonzero(np.isin(column.codes, list(places)))
     beside = column.counts[list(set(places.values()))].sum()
-    said = f"{column.texts[rare]!r} in {column.counts[rare]:,}, {column.texts[common]!r} in {column.counts[common]:,}"
-    return rows, 1 + float(beside) / len(rows), said
+    example = (
+        f"{column.texts[rare]!r} in {column.counts[rare]:,}, {column.texts[common]!r} in {column.counts[common]:,}"
+    )
+    return rows, 1 + float(beside) / len(rows), example
 
 
 def _several_ways(sheet: Sheet, column: Column, variants: dict[int, int]) -> Finding:
-    rows, severity, said = _rows(column, variants)
+    rows, severity, example = _rows(column, variants)
     return sheet.finding(
         "spelling",
         f"{column.name} writes {_counted(len(set(variants.values())), 'value')} in more than one way",
-        f"the same but for capitals, accents, marks or spaces: {said}",
+        f"the same but for capitals, accents, marks or spaces: {example}",
         columns=[column.name],
         rows=rows,
         severity=severity,
@@ -120,11 +122,11 @@ def _several_ways(sheet: Sheet, column: Column, variants: dict[int, int]) -> Fin
 
 
 def _slipped(sheet: Sheet, column: Column, slips: dict[int, int]) -> Finding:
-    rows, severity, said = _rows(column, slips)
+    rows, severity, example = _rows(column, slips)
     return sheet.finding(
         "spelling",
         f"{column.name} has {_counted(len(slips), 'rare spelling')} beside common ones",
-        f"a letter off: {said}",
+        f"a letter off: {example}",
         columns=[column.name],
         rows=rows,
         severity=severity,

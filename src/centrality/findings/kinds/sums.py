@@ -35,21 +35,21 @@ def _sums(sheet: Sheet) -> Iterator[Finding]:
     x = np.stack([column.numbers for column in columns if column.numbers is not None])  # (p, n)
     few = np.linspace(0, x.shape[1] - 1, min(SAMPLE, x.shape[1])).astype(np.intp)
     near = np.array([_rounding(numbers) for numbers in x])
-    told: set[frozenset[int]] = set()
+    columns_told: set[frozenset[int]] = set()
     for parts, sign, values in _candidates(x[:, few]):
         something = (x[:, few] != 0) & (values != 0)[None]  # of zeros alone, everything is a sum and a product
         hold = (_equal(values[None], x[:, few], near[:, None]) & something).sum(1) / np.maximum(something.sum(1), 1)
         hold[something.mean(1) < MOSTLY] = 0.0
         for whole in np.flatnonzero(hold >= HOLDS):
-            if whole in parts or frozenset((whole, *parts)) in told:
+            if whole in parts or frozenset((whole, *parts)) in columns_told:
                 continue
-            made = x[list(parts)].sum(0) if sign == "+" else x[list(parts)].prod(0)
-            told.add(frozenset((int(whole), *parts)))
-            present = np.isfinite(made) & np.isfinite(x[whole])
-            broken = np.flatnonzero(present & ~_equal(made, x[whole], near[whole]))
+            computed = x[list(parts)].sum(0) if sign == "+" else x[list(parts)].prod(0)
+            columns_told.add(frozenset((int(whole), *parts)))
+            present = np.isfinite(computed) & np.isfinite(x[whole])
+            broken = np.flatnonzero(present & ~_equal(computed, x[whole], near[whole]))
             if 0 < len(broken) <= (1 - HOLDS) * present.sum():
                 yield _no_sum(
-                    sheet, columns[whole], [columns[part] for part in parts], sign=sign, rows=broken, made=made
+                    sheet, columns[whole], [columns[part] for part in parts], sign=sign, rows=broken, made=computed
                 )
 
 

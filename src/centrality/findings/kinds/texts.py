@@ -81,16 +81,16 @@ def _languages(sheet: Sheet, column: Column) -> Iterator[Finding]:
     counts = Counter(name for name in spoken if name)
     if not counts:
         return
-    usual = counts.most_common(1)[0][0]
+    commonest = counts.most_common(1)[0][0]
     for name in counts:
-        if name != usual:
+        if name != commonest:
             yield from _some(
                 sheet,
                 column,
                 spoken == name,
                 kind="language",
                 what=f"is {name}",
-                reason=f"most texts are {usual}",
+                reason=f"most texts are {commonest}",
                 advice="Leave them out, or treat them apart.",
             )
 
@@ -108,6 +108,8 @@ def language_of(text: str) -> str:
     if len(foreign) > len(letters) / 2:
         return unicodedata.name(foreign[len(foreign) // 2], "").split(" ")[0].split("-")[0].title()
     words = text.lower().split()
-    hits = sorted(((sum(word in known for word in words), name) for name, known in LANGUAGES.items()), reverse=True)
-    (most, name), (second, _) = hits[:2]
-    return name if most >= LEAST_HITS and most >= 2 * second else ""
+    hits = sorted(
+        ((sum(word in vocabulary for word in words), name) for name, vocabulary in LANGUAGES.items()), reverse=True
+    )
+    (first, name), (second, _) = hits[:2]
+    return name if first >= LEAST_HITS and first >= 2 * second else ""

@@ -21,13 +21,13 @@ def find(sheet: Sheet) -> Iterator[Finding]:
         by = max((a for a, b in sheet.ties if b == place), key=lambda a: sheet.ties[a, place].strength)
         other, row = sheet.columns[by], int(rows[np.argmax(rest[rows, place])])
         beside = np.bincount(column.codes[other.codes == other.codes[row]], minlength=len(column.levels))
-        usual = int(beside.argmax())
+        commonest = int(beside.argmax())
         yield sheet.finding(
             "broken tie",
             f"{column.name} does not fit {other.name}",
             f"{column.name} is {column.written(column.codes[row])!r} in {beside[column.codes[row]]} of the "
             f"{beside.sum():,} rows with {other.name} {other.written(other.codes[row])}: "
-            f"{column.written(usual)!r} in {beside[usual]:,}",
+            f"{column.written(commonest)!r} in {beside[commonest]:,}",
             columns=[column.name, other.name],
             rows=rows,
             severity=float(np.median(np.exp(trust * rest)[rows, place])),
