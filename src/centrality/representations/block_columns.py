@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -352,6 +353,7 @@ class Pictures(BlockEncoder):
 WORD = re.compile(r"\w+")
 FEWEST_TEXTS_WITH = 2  # texts that must have a word
 MOST_WORDS = 30_000
+UNKNOWN = -1  # the place of a word that few texts of fitting have
 TOPICS = 100  # main components of words
 LETTERS = 4  # bytes of the sequences whose rarity counts: a word of another language has those of no other text
 PLACES = 1 << 17  # that sequences are hashed to
@@ -406,8 +408,10 @@ class LongTexts(BlockEncoder):
         topics = min(TOPICS, len(encoder.vocabulary) - 1, len(texts) - 1)
         svd = TruncatedSVD(topics, random_state=0, n_iter=3)
         encoder.topics = svd.fit(encoder._weighted(matrix, encoder._idf())).components_.astype(np.float32)
-        for _, places in _sequences(texts):
-            np.add.at(encoder.with_sequence, places, 1)
+        for text, places in _sequences(texts):
+            pairs = np.sort(text * PLACES + places)
+            once = pairs[np.diff(pairs, prepend=-1) > 0] % PLACES
+            encoder.with_sequence += np.bincount(once, minlength=PLACES).astype(np.int32)
         contents = encoder.contents(name, values, as_new=True)
         encoder.learn(contents)
         return encoder
@@ -447,15 +451,17 @@ class LongTexts(BlockEncoder):
 
         if not self._places:
             self._places = {word: place for place, word in enumerate(self.vocabulary)}
-        place_of = self._places.get
-        places: list[int] = []
-        ends, lengths = [0], []
+        found: list[int] = []
+        lengths = []
         for text in texts:
             words = WORD.findall(text.lower())
             lengths.append(len(words))
-            places.extend(place for word in words if (place := place_of(word)) is not None)
-            ends.append(len(places))
-        matrix = csr_matrix((np.ones(len(places)), places, ends), shape=(len(texts), len(self.vocabulary)))
+            found.extend(map(self._places.get, words, repeat(UNKNOWN)))
+        places = np.array(found, dtype=np.int64)
+        known = places != UNKNOWN
+        ends = np.concatenate([[0], np.cumsum(known)])[np.cumsum([0, *lengths])]
+        shape = len(texts), len(self.vocabulary)
+        matrix = csr_matrix((np.ones(int(known.sum())), places[known], ends), shape=shape)
         matrix.sum_duplicates()
         return matrix, np.array(lengths, dtype=np.float64)
 
@@ -472,7 +478,7 @@ class LongTexts(BlockEncoder):
         return normalize(weighted, copy=False)
 
     def _rarity(self, texts: list[str], *, as_new: bool) -> Column:
-        """Return the mean rarity of each text's sequences of letters, where each counts once."""
+        """Return the mean rarity of each text's sequences of letters."""
         others = self.with_sequence - 1 if as_new else self.with_sequence
         idf = np.log((1 + self.texts) / np.maximum(others, 1))
         sums, counts = np.zeros(len(texts)), np.zeros(len(texts))
@@ -509,7 +515,7 @@ class LongTexts(BlockEncoder):
 
 
 def _sequences(texts: list[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield which text has which sequences of letters, by their places, each once; many texts at a time."""
+    """Yield which text has which sequences of letters, by their places; many texts at a time."""
     first = 0
     while first < len(texts):
         parts: list[bytes] = []
@@ -524,8 +530,7 @@ def _sequences(texts: list[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np
             code |= letters[k : len(owner) + k] << np.uint32(8 * k)
         inside = owner[: len(owner) - LETTERS + 1] == owner[LETTERS - 1 :]
         places = ((code * MULTIPLIER) >> np.uint32(15)).astype(np.int64)[: len(inside)]
-        pairs = np.unique((owner[: len(inside)] * PLACES + places)[inside])
-        yield first + pairs // PLACES, pairs % PLACES
+        yield first + owner[: len(inside)][inside], places[inside]
         first += len(parts)
 
 

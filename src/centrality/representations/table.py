@@ -183,7 +183,7 @@ class Table(Representation):
             scale_together([encoder for encoder in self._encoders.values() if isinstance(encoder, Numbers)])
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
-            self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
+            self._most_gaps = self._most_gaps_of(table)
             self._mixed = MixedRows.of(self._encoded_as_new(table)) if self._has_blocks() else None
             if not self.get_feature_names_out().size:
                 said = "; ".join(f"{name!r} is {how}" for name, how in list(self.describe().items())[:5])
@@ -312,6 +312,12 @@ class Table(Representation):
             raise TableError(
                 f"Column {name!r} ({encoder.describe()}) cannot be read from {values.type}: {error}"
             ) from None
+
+    def _most_gaps_of(self, table: pa.Table) -> int:
+        """Return the largest number of gaps in a row; blocks have none, and take long to encode."""
+        blocks = {name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)}
+        encoded = {name: self._encode(name, table[name]) for name in self._columns_read() if name not in blocks}
+        return int(self._gaps(encoded).max(initial=0)) if encoded else 0
 
     @staticmethod
     def _gaps(encoded: dict[str, Cells]) -> NDArray[np.int64]:  # (n,)
