@@ -152,3 +152,29 @@ def test_beside_earlier_rows_the_share_of_odd_ones_has_a_lower_bound_and_beside_
     assert bound is not None
     assert 2.5 <= float(bound[1]) <= 5.0
     assert "Compared with" not in centrality.check(rows(800, 0), against=old).verdict
+
+
+def test_a_picture_that_cannot_be_opened_is_a_finding_and_stops_nothing(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for number in range(40):
+        pixels = rng.integers(0, 255, size=(32, 32, 3)).astype(np.uint8)
+        image.fromarray(pixels).save(tmp_path / f"{number:02d}.png")
+    (tmp_path / "07.png").write_bytes(b"no picture")
+    found = centrality.check(sorted(map(str, tmp_path.iterdir())))
+    assert [(finding.sentence, finding.rows.tolist()) for finding in found if finding.kind == "unreadable"] == [
+        ("the picture could not be opened", [7])
+    ]
+
+
+def test_parts_swapped_between_rows_are_a_finding_and_structures_are_left_out_with_a_note():
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(2, size=1000)
+    vectors = rng.normal(size=(1000, 8)) + 6 * kinds[:, None]
+    words = np.where(kinds, "lamp", "toaster").astype(object)
+    rows = {"embedding": list(vectors), "thing": words, "note": [{"by": "me"}] * 1000}
+    assert [finding.kind for finding in centrality.check(pa.table(rows))] == ["left out"]
+    words[[10, 20, 30]] = np.where(kinds[[10, 20, 30]], "toaster", "lamp")
+    mismatches = [finding for finding in centrality.check(pa.table(rows)) if finding.kind == "mismatch"]
+    assert [sorted(finding.rows.tolist()) for finding in mismatches] == [[10, 20, 30]]
+    assert mismatches[0].columns == ("embedding",)

@@ -73,9 +73,7 @@ def test_a_column_of_which_nine_in_ten_new_values_lie_beyond_those_of_fitting_is
     later = days[:100] + np.timedelta64(N, "D")
     late_entries = np.where(np.arange(100) < 10, days[:100], later)
     for new, count in ((later, 100), (late_entries, 90)):
-        with pytest.warns(
-            DataNote, match=f"Column 'day': in {count} of 100 rows the value lies beyond"
-        ):
+        with pytest.warns(DataNote, match=f"Column 'day': in {count} of 100 rows the value lies beyond"):
             table.transform(pd.DataFrame({"age": AGE[:100], "day": new}))
     late_entries[10] = days[0]
     table.transform(pd.DataFrame({"age": AGE[:100], "day": late_entries}))  # 89 of 100: no note

@@ -183,6 +183,14 @@ def test_clocks_that_go_forward_leave_a_gap_and_zones_leave_none() -> None:
     assert any("bridge moments without a row (2)" in note for note in clocks.notes)
 
 
+def test_an_hour_that_comes_twice_is_put_down_to_clocks_only_in_months_in_which_they_go_back() -> None:
+    for night, is_told in (("2024-10-27", True), ("2024-01-07", False)):
+        hours = pd.date_range(night, periods=200, freq="h").to_series().reset_index(drop=True)
+        hours[3:] -= pd.Timedelta(hours=1)  # from two to three twice
+        notes = read(pd.DataFrame({"time": hours, "value": np.arange(200.0)})).notes
+        assert any("clocks go back" in note for note in notes) == is_told
+
+
 def test_even_rows_are_the_series_itself_without_a_copy() -> None:
     values = np.arange(1000.0)
     recording = read(pa.table({"time": minutes(1000), "value": values}))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.text import number, shortened
 from centrality.representations._date_texts import learn_format, read_texts
+from centrality.representations.block_columns import may_be_pictures
 from centrality.tables.columns import is_number, is_text
 from centrality.tables.written_numbers import MISSING_MARKERS, learn_writing
 
@@ -25,6 +26,15 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 GapWords = dict[str, Codes]  # words for nothing, such as N/A, and the rows that hold them
+
+
+def structures_in(table: pa.Table) -> list[str]:
+    """Return the columns of structures and maps: no model reads them, unless they are pictures."""
+    return [
+        name
+        for name, values in zip(table.column_names, table.columns, strict=True)
+        if (pa.types.is_struct(values.type) or pa.types.is_map(values.type)) and not may_be_pictures(values)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -195,10 +195,8 @@ class Findings:
         if len(self.items) > SCREEN:
             lines += ["", f"and {len(self.items) - SCREEN} more: to_frame() has them all."]
         if self.causes and (odd := sum(cause.count for cause in self.causes)):
-            lines += [
-                "",
-                f"The {odd:,} oddest rows have {_causes(self.causes)}: look at {self.looks} of them to settle all.",
-            ]
+            look = "look at each" if self.looks == odd else f"it is enough to look at {self.looks} of them"
+            lines += ["", f"The {odd:,} oddest rows have {_causes(self.causes)}: {look}."]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from centrality._internal.input import ModelRows
 from centrality.analysis.drift import Change
 from centrality.analysis.odd_share import OddShare
 from centrality.chain import Chain
-from centrality.findings.columns import GapWords, is_gap_word
+from centrality.findings.columns import GapWords, is_gap_word, structures_in
 from centrality.findings.finding import Finding, Findings, as_kind_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
@@ -79,6 +79,8 @@ def check(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is doubtful becomes a finding
         learned = items.drop([label]) if label is not None and isinstance(items, pa.Table) else items
+        if isinstance(learned, pa.Table):
+            learned = learned.drop(structures_in(learned))
         changes: Sequence[Change] = ()
         old = None
         odd_share = None if model is None else _odd_share(model, learned)
@@ -163,7 +165,7 @@ def _fit(
 ) -> CentralityModel:
     """Return a model fitted on the rows; images are compared by their edges and colours, which needs no download."""
     if isinstance(items, list):
-        return Chain(Images(), FUSE(random_state=random_state)).fit(items)
+        return Chain(Images(corrupt="skip"), FUSE(random_state=random_state)).fit(items)
     return fit_default_model(items, random_state, folder=folder, given=_names(given) or None)
 
 

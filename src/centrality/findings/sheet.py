@@ -17,6 +17,7 @@ from centrality.findings.numbers import Prediction, predictions
 from centrality.findings.tails import far_out
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import RowReader, reader_of
+from centrality.representations.base import Representation
 from centrality.selection.copies import Copies, copies
 
 ODDEST = 0.02  # the share of the rows whose reasons are looked at
@@ -57,6 +58,11 @@ class Sheet:
     def find_column(self, name: str) -> Column | None:
         """Return the column of this name, if there is one."""
         return next((column for column in self.columns if column.name == name), None)
+
+    @property
+    def parts(self) -> Representation | None:
+        """Return what tells the parts of a row: the model's representation, if it has one."""
+        return getattr(self.model, "representation_", None)
 
     @cached_property
     def scores(self) -> Floats:
@@ -108,7 +114,7 @@ class Sheet:
     @cached_property
     def copies(self) -> Copies:
         """Return the groups of copies among the rows."""
-        return copies(self.items, random_state=self.random_state)
+        return copies(self.items, corrupt="skip", random_state=self.random_state)
 
     @cached_property
     def doubts(self) -> Floats:  # (n, columns)

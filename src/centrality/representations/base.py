@@ -85,6 +85,10 @@ class Representation(TransformerMixin, BaseEstimator):
         """Return one in how many rows is as odd, for each part of a row; empty where rows are not made of parts."""
         return {}
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the parts of a row of which two say something of each other."""
+        return []
+
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:  # (n, d)
         """Return where rows lie, so that like ones are near each other; only by this block, if one is named."""
         if block is not None:

@@ -261,6 +261,9 @@ class Table(Representation):
         self._joined(encoded, self._most_gaps, [])  # puts cells that cannot be read far off
         return {name: severity_of(off) for name, off in self._mixed.by_block(encoded).items()}
 
+    def pairs(self) -> list[tuple[str, str]]:
+        return [] if self._mixed is None else list(self._mixed.pairs)
+
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)
         blocks = [name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)]

@@ -1,5 +1,6 @@
 """Find groups of copies among rows, texts or images: exact ones, and near ones."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -304,10 +305,23 @@ def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedIma
         table = pa.table({"text": pa.array(items, pa.string())})
         return _Compared(table, lambda rows: (texts([items[row] for row in rows]), None), skipped, FAR_BELOW_OF_TEXTS)
     table = as_arrow(X)
+    cells = _with_nested_cells_as_texts(table)
     if by_model is None:
-        return _Compared(table, lambda rows: vectors_of_table(table.take(rows)), skipped)
+        return _Compared(cells, lambda rows: vectors_of_table(table.take(rows)), skipped)
     rows_of = table.take if is_frame(X) else np.asarray(X).__getitem__  # a model fitted on arrays takes arrays
-    return _Compared(table, lambda rows: (by_model(rows_of(rows)), None), skipped)
+    return _Compared(cells, lambda rows: (by_model(rows_of(rows)), None), skipped)
+
+
+def _with_nested_cells_as_texts(table: pa.Table) -> pa.Table:
+    """Return the table with a short text for each list or structure, which equal ones have in common."""
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+            texts = [
+                None if cell is None else f"{len(cell)} values {hashlib.sha256(repr(cell).encode()).hexdigest()[:12]}"
+                for cell in column.to_pylist()
+            ]
+            table = table.set_column(place, name, pa.array(texts, pa.string()))
+    return table
 
 
 def _are_images(items: Sequence[Any]) -> bool:

@@ -23,6 +23,7 @@ from centrality.representations.dates import read_dates, zone_of
 from centrality.tables.columns import NO_DATE, TableError, first_few, is_number, is_text, numbers, require
 from centrality.tables.written_numbers import learn_writing
 
+CLOCKS_GO_BACK = (3, 4, 9, 10, 11)  # months: April and before in the south, from September on in the north
 BRIDGED = 60  # steps without a value that a straight line may bridge; a longer gap parts the series
 FEWEST = 100  # moments: fewer do not say what is usual, and an alarm from them is worse than none
 TIME_NAMES = ("time", "timestamp", "datetime", "date", "ts", "epoch", "when")
@@ -415,6 +416,12 @@ def _count(events: dict[str, int], what: str, count: int) -> None:
         events[what] = events.get(what, 0) + count
 
 
+def _may_be_clock_change(seconds: Values) -> bool:
+    """Say whether the moments lie within one hour of a month in which clocks go back somewhere."""
+    month = int(seconds[0].astype("datetime64[s]").astype("datetime64[M]").astype(int)) % 12 + 1
+    return bool(seconds[-1] - seconds[0] <= 3600) and month in CLOCKS_GO_BACK
+
+
 def _even_steps(seconds: Values, events: dict[str, int]) -> tuple[float, Places, Values]:
     """Return the step of sorted times, the moment of each, and the times of all moments.
 
@@ -433,8 +440,8 @@ def _even_steps(seconds: Values, events: dict[str, int]) -> tuple[float, Places,
     else:
         moves = np.diff(np.floor((seconds - seconds[0]) / step))
         events["uneven"] = events.get("uneven", 0) + 1
-    hour_back = (differences == 0).sum() * step
-    if 3000 <= hour_back <= 3700 and step <= 3600:
+    repeated = seconds[1:][differences == 0]
+    if 3000 <= len(repeated) * step <= 3700 and step <= 3600 and _may_be_clock_change(repeated):
         events["hour twice"] = events.get("hour twice", 0) + 1
     _count(events, "long gaps", int((moves > BRIDGED).sum()))
     _count(events, "bridged", int(np.minimum(np.maximum(moves - 1, 0), BRIDGED)[moves <= BRIDGED].sum()))

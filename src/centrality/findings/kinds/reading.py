@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from centrality.findings.columns import Column
+from centrality.findings.columns import Column, structures_in
 from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
 
@@ -34,12 +34,35 @@ def find(sheet: Sheet) -> Iterator[Finding]:
         if str(how).startswith("left out") and name not in names:
             reason = str(how).removeprefix("left out: ")
             yield sheet.finding("left out", f"{name} was left out of the scores", reason, columns=[name])
+    for name in structures_in(sheet.data):
+        reason = "it holds structures: write their fields as columns of their own"
+        yield sheet.finding("left out", f"{name} was left out of the scores", reason, columns=[name])
     for name, doubt in doubts.items():
         if not str(reads.get(name, "")).startswith("left out"):
             yield sheet.finding("doubt", f"{name} may be read otherwise than it is meant", str(doubt), columns=[name])
+    if not sheet.is_table:
+        yield from _without_score(sheet)
     for column in sheet.columns:
         yield from _unreadable(sheet, column)
         yield from _formats(sheet, column)
+
+
+def _without_score(sheet: Sheet) -> Iterator[Finding]:
+    """Find pictures that could not be opened, and texts and vectors without content."""
+    rows = np.flatnonzero(np.isnan(sheet.scores))
+    if len(rows):
+        name = sheet.data.column_names[0]
+        images = sheet.data.column_names == ["path"]
+        first = f"row {rows[0]:,}" + (f", {sheet.data[name][int(rows[0])].as_py()}" if images else "")
+        yield sheet.finding(
+            "unreadable",
+            "the picture could not be opened" if images else "there is nothing to read",
+            f"{first}: it has no score",
+            columns=[name],
+            rows=rows,
+            severity=sheet.one_in(rows),
+            advice="Save it again, or leave it out." if images else "Fill it in, or leave it out.",
+        )
 
 
 def _unreadable(sheet: Sheet, column: Column) -> Iterator[Finding]:
