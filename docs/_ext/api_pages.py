@@ -110,7 +110,7 @@ FIRST = (
 # What a `Chain` asks of a representation, and nobody else: whoever writes one reads representations/base.py.
 FOR_EXTENSIONS = {
     "values", "warm_up", "rows_of", "shown", "state", "restore", "origins", "typical", "types", "from_command_line",
-    "examined", "severities", "places", "vectors_or_none",
+    "examined", "severities", "places", "pairs",
 }  # fmt: skip
 
 

@@ -28,11 +28,11 @@ class Functions:
     Examples
     --------
     >>> import duckdb
-    >>> import centrality.duckdb
+    >>> from centrality.duckdb import register
     >>> from centrality import FUSE
     >>> model = FUSE(random_state=0).fit([[float(i % 7), float(i % 5)] for i in range(100)])
     >>> con = duckdb.connect()
-    >>> functions = centrality.duckdb.register(con, model)
+    >>> functions = register(con, model)
     >>> rows = con.sql("SELECT centrality(1, 2) > 0, centrality(NULL, 2)").fetchall()
     >>> rows, functions.issues.count()
     ([(True, None)], 0)
@@ -143,13 +143,13 @@ def register(
     Examples
     --------
     >>> import duckdb
-    >>> import centrality.duckdb
+    >>> from centrality.duckdb import register
     >>> from centrality import FUSE
     >>> from centrality.datasets import houses
     >>> con = duckdb.connect()
     >>> _ = con.register("houses", houses())
     >>> model = FUSE(random_state=0).fit(con.sql("SELECT area, rooms, price FROM houses WHERE area > 0"))
-    >>> _ = centrality.duckdb.register(con, model)
+    >>> _ = register(con, model)
     >>> con.sql("SELECT house FROM houses ORDER BY centrality(houses) LIMIT 1").fetchall()
     [('H1195',)]
     """

@@ -31,7 +31,8 @@ def public(kind: type) -> set[str]:
 
 
 def test_fuse_and_chain_have_the_same_public_names_and_these_are_few():
-    assert public(FUSE) == public(Chain) == public(PaperFUSE)
+    assert public(FUSE) == public(PaperFUSE)
+    assert public(Chain) == public(FUSE) | {"blocks", "like"}  # a row of FUSE is one part
     assert len(public(FUSE)) <= 44
 
 

@@ -24,7 +24,7 @@ FIT = ["--max-steps", "5", "--random-state", "0"]
 def here(tmp_path, monkeypatch):
     """A folder with data and a model, in which commands run."""
     monkeypatch.chdir(tmp_path)
-    tables.write(pa.table({"a": np.arange(50.0), "b": np.arange(50.0) ** 2 % 7}), "data.csv")
+    tables.write(pa.table({"a": np.sqrt(np.arange(50.0)), "b": np.arange(50.0) ** 2 % 7}), "data.csv")
     tables.write(tables.read("data.csv"), "data.parquet")
     quick(max_steps=5).fit(tables.read("data.csv")).save("m.safetensors")
     return tmp_path

@@ -20,7 +20,7 @@ def count_apart(scores: NDArray[np.float64]) -> int:
     """Count the rows that stand apart at the low end of these rising scores: often none.
 
     >>> ordinary = np.random.default_rng(0).normal(size=1000)
-    >>> count_apart(np.sort(ordinary)), count_apart(np.sort(np.append(ordinary, [-12.0, -15.0])))
+    >>> count_apart(np.sort(ordinary)), count_apart(np.sort(np.append(ordinary, [-40.0, -50.0])))
     (0, 2)
     """
     group = count_separated_outliers(scores)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from centrality._internal import model_file
 from centrality._internal.checks import InputError, fraction
+from centrality._internal.text import number
 from centrality.analysis.monitor import Monitor, Watch
 
 
@@ -33,7 +34,7 @@ class StreamWatch:
     wanted: float  # how much evidence is enough
 
     def __str__(self) -> str:
-        evidence = f"(evidence {self.evidence:.2g} of {self.wanted:,.0f})"
+        evidence = f"(evidence {number(self.evidence)} of {self.wanted:,.0f})"
         if not self.changed:
             return f"{self.name}: no change after {self.watch.rows:,} rows {evidence}."
         changes = ", ".join(self.watch.changes) or "it is not the rows it was"

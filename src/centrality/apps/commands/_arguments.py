@@ -93,8 +93,10 @@ def name_tables(arguments: argparse.Namespace) -> None:
     places = vars(arguments)
     databases = [name for name in PLACES if str(places.get(name) or "").startswith(DATABASES)]
     rows = "new" if "new" in places else "data"
-    for option, place in (("table", rows), ("query", rows), ("timeout", None), ("into", "output"),
-                          ("if_exists", "output"), ("only", "output")):  # fmt: skip
+    options = {"table": rows, "query": rows, "timeout": None, "into": "output", "if_exists": "output", "only": "output"}
+    if "into" not in places:  # `reproduce --only` means another thing
+        del options["only"]
+    for option, place in options.items():
         if places.get(option) is not None and (place not in databases if place else not databases):
             raise InputError(
                 f"--{option.replace('_', '-')} is for databases: an address such as postgresql://host/name or "
