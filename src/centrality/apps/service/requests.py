@@ -206,8 +206,16 @@ def _from_query(query: bytes) -> Options:
             raise RequestError(422, f"Unknown: {name!r}. A request may say {', '.join(OPTIONS)}.")
         if name in options:
             raise RequestError(422, f"{name} comes twice in the query: say it once, several values of t as t=0,0.5,1.")
-        options[name] = text.split(",") if name == "t" else {"true": True, "false": False}.get(text, text)
+        options[name] = _numbers_or_text(text) if name == "t" else {"true": True, "false": False}.get(text, text)
     return options
+
+
+def _numbers_or_text(text: str) -> list[float] | str:
+    """Return numbers that commas separate, or the text as it is: what `t` wants says the check of its values."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return text
 
 
 def _values_of_t(t: object, models_own: float) -> list[float]:
