@@ -27,5 +27,6 @@ def write_page(app: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
+    (Path(app.srcdir) / "_build" / "live").mkdir(parents=True, exist_ok=True)  # Sphinx warns if it is not there yet
     app.connect("builder-inited", write_page)
     return {"parallel_read_safe": True}

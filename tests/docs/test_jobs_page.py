@@ -16,7 +16,7 @@ import pytest
 from centrality import tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "jobs.md"
-TEXTS = dict(re.findall(r"<!-- job: (\S+) -->\n```\w+\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL))
+TEXTS = dict(re.findall(r"<!-- job: (\S+) -->\n```\S+\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL))
 
 pytestmark = pytest.mark.slow
 
