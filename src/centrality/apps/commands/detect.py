@@ -204,8 +204,8 @@ def _reference(result: Result) -> str:
         return f"{result['calibration_rows']:,} calibration rows"
     return (
         "these rows themselves: outliers among them hide one another. If you have rows that are fine, compare with "
-        "those: centrality fit FINE.csv -o MODEL --novelty, then centrality detect MODEL DATA. What is wrong in a file by "
-        "itself says centrality check DATA"
+        "those: centrality fit FINE.csv -o MODEL --novelty, then centrality detect MODEL DATA. "
+        "What is wrong in a file by itself says centrality check DATA"
     )
 
 
