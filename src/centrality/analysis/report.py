@@ -252,7 +252,7 @@ def build_report(
     *,
     held_aside: int,
     history: dict[str, list[float]],
-    nothing: dict[str, float],
+    untrained_losses: dict[str, float],
     names: Sequence[str] | None,
     center: NDArray[np.float64] | None = None,
     scaled: Scale | None = None,
@@ -260,8 +260,9 @@ def build_report(
 ) -> Report:
     """Report on a model from the rows X that it was trained on, and its function from rows to heads.
 
-    `nothing` are the losses of untrained heads, `center` (p,) is what the scaling subtracts from rows, `scaled` the
-    function that scales them, and `by_heart` how much more typical networks find rows that they have seen.
+    `untrained_losses` are those of heads that have learned nothing, `center` (p,) is what the scaling subtracts from
+    rows, `scaled` the function that scales them, and `by_heart` how much more typical networks find rows that they have
+    seen.
     """
     rows = X.shape[0]
     X = subsample_evenly(X, SAMPLE)
@@ -276,7 +277,7 @@ def build_report(
         columns=X.shape[1],
         constant_columns=int((deviation == 0).sum()),
         copies=float(copies),
-        losses={head: _ending(history[head], nothing[head]) for head in HEADS},
+        losses={head: _ending(history[head], untrained_losses[head]) for head in HEADS},
         told_apart=_separation(X, heads, deviation, score),
         spread={head: float(upper[k] - lower[k]) for k, head in enumerate(HEADS)},
         distinct={head: len(np.unique(heads[:, k])) / ((1 - copies) * len(heads)) for k, head in enumerate(HEADS)},
@@ -289,14 +290,14 @@ def build_report(
     )
 
 
-def _ending(losses: list[float], nothing: float) -> dict[str, float]:
+def _ending(losses: list[float], untrained: float) -> dict[str, float]:
     """Return the mean of the last fifth of the losses and its standard error; without losses, of an untrained head."""
-    finite = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
+    finite = np.array([loss for loss in losses if np.isfinite(loss)] or [untrained])
     last = finite[-max(3, len(finite) // 5) :]
     # The noise is estimated by differences of neighbours, so that a loss which still falls does not count as noise;
     # a single loss says nothing about it, so that a tenth of it is assumed.
     error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.1 * last[0]
-    return {"start": float(finite[0]), "end": float(last.mean()), "error": float(error), "nothing": nothing}
+    return {"start": float(finite[0]), "end": float(last.mean()), "error": float(error), "nothing": untrained}
 
 
 def _separation(
