@@ -230,7 +230,9 @@ class FUSE(CentralityModel):
                 config.context_columns,
                 config.context_features,
                 seed,
-                weighed=config.scaling == "none" or (config.scaling == "auto" and self._is_measurement is not None),
+                keep_column_weights=(
+                    config.scaling == "none" or (config.scaling == "auto" and self._is_measurement is not None)
+                ),
             )
             training_rows = context.mix_in_known_rows(X, residuals, seed)
             X = residuals
