@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._internal import text
-from centrality._internal.arrays import in_units, safe_divide, subsample_evenly
+from centrality._internal.arrays import divide_by_units, safe_divide, subsample_evenly
 from centrality._internal.input import CheckedRows, ColumnBlocks
 
 HEADS = ("global", "local")
@@ -341,7 +341,7 @@ def _distinct_rows(X: Any) -> int:
 
 def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # (p,), (p,)
     """Return each column's mean and standard deviation; the latter is exactly 0 where the column is constant."""
-    X, unit = in_units(X)
+    X, unit = divide_by_units(X)
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     if sparse.issparse(X):
         X = X.astype(np.float64)
@@ -405,7 +405,7 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
 
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
-    values, _ = in_units(values)
+    values, _ = divide_by_units(values)
     n = len(values)
     few = max(1, WILD_CELLS * n)
     counts = np.zeros(values.shape[1], dtype=np.intp)
