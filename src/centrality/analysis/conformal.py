@@ -1,8 +1,8 @@
 """Say what a score means: conformal p-values, and who is called an outlier at a stated error rate.
 
-Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row
-is itself an inlier, its rank among them is uniform: the share of them that is no more central is a p-value, whatever
-the data and however good or bad the model. Training rows cannot serve as inliers: the model knows them.
+Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is
+itself an inlier, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
+data and however good or bad the model. Training rows cannot serve as inliers: the model knows them.
 
 Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
 the same p-values. Breaking ties at random instead makes them exactly uniform.
@@ -116,11 +116,11 @@ def count_separated_outliers(scores: Scores) -> int:
     lies beyond d_i. Pairs i < j are tested: if i of those j rows lie that far out, and Chernoff's bound gives this a
     chance below 1/20 over all i and j, the i rows are too many.
 
-    The tails of clean rows of several kinds get heavier farther out, and would look like that. So an empty space must
-    part the group from the other rows. In one tail, i log(d_i / d_(i + 1)) is exponential, and its mean is the rise of
-    log d at that place; the chance of so wide a space must be below one in a hundred over all i. The rise is taken as
-    the largest of three: `tail_slope`, the slope over the next i rows on the bulk side of the gap, and the slope over
-    the inner half of the group. Equal scores count once, since the space between them says nothing where columns are coarse.
+    The tails of clean rows of several kinds get heavier farther out, and would look like that. So a gap must part the
+    group from the other rows. In one tail, i log(d_i / d_(i + 1)) is exponential, and its mean is the rise of log d at
+    that place; the chance of so wide a gap must be below one in a hundred over all i. The rise is taken as the largest
+    of three: `tail_slope`, the slope over the next i rows on the bulk side of the gap, and the slope over the inner
+    half of the group. Equal scores count once, since the space between them says nothing where columns are coarse.
 
     >>> inliers, outliers = np.random.default_rng(0).normal(size=1000), np.linspace(-30, -20, 40)
     >>> count = count_separated_outliers
@@ -138,7 +138,7 @@ def count_separated_outliers(scores: Scores) -> int:
     tail_slope = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
     distance = median - scores
 
-    # Where is an empty space wide enough?
+    # Where is a gap wide enough?
     sizes = np.arange(APART_LEAST, largest)
     space = np.log(distance[sizes - 1] / distance[sizes])
     slope_bulk_side = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
@@ -146,7 +146,7 @@ def count_separated_outliers(scores: Scores) -> int:
     rise = np.maximum(tail_slope, np.maximum(slope_bulk_side, slope_group_side))
     apart = sizes[sizes * space / rise >= np.log(len(sizes) / SPACE_LEVEL)]
 
-    # Are there more rows beyond such a space than the tail explains?
+    # Are there more rows beyond such a gap than the tail explains?
     tail_sizes = np.unique(np.geomspace(APART_LEAST, largest, APART_RANKS).round().astype(np.intp))
     i, j = (grid.ravel() for grid in np.meshgrid(apart, tail_sizes, indexing="ij"))
     smaller = i < j
@@ -185,7 +185,7 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
 def p_value_intervals(p: Scores, calibration_rows: int, confidence: float) -> Scores:  # (n,) -> (n, 2)
     """Return exact confidence intervals of the share of ordinary rows that score no higher (Clopper and Pearson).
 
-    Of m calibration rows, k = p (m + 1) - 1 score no higher: k is binomial; the interval is for its success probability.
+    Of m calibration rows, k = p (m + 1) - 1 score no higher: k is binomial, and this is for its success probability.
 
     >>> p_value_intervals(np.array([1 / 901, 0.5]), 900, 0.95).round(4).tolist()
     [[0.0, 0.0041], [0.4657, 0.5321]]
