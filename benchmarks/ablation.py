@@ -113,7 +113,7 @@ def changed(change: str) -> AbstractContextManager[object]:
     if change == "the background alone":
         return background_alone()
     if change == "no rows left out":
-        return patch.object(Folds, "suffices", False)
+        return patch.object(Folds, "can_calibrate", False)
     if change.endswith("the steps"):
         factor = 0.5 if change.startswith("half") else 2.0
         return patch.multiple(config, **{name: round(factor * getattr(config, name)) for name in STEPS})

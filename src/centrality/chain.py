@@ -107,8 +107,8 @@ class Chain(CentralityModel):
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
             self._ignore_constant_context(model)
-            model._measurements = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
-            model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
+            model._is_measurement = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
+            model._feature_map = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
             represented = ~np.isnan(Z).all(1)
             self.model_ = model._fit(  # noqa: SLF001
@@ -203,7 +203,7 @@ class Chain(CentralityModel):
         if not hasattr(self, "model_"):
             return self.fit(X)
         model = copy(self.model_)  # a copy of this chain holds the same one
-        model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
+        model._feature_map = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
         Z = np.asarray(self.representation_.transform(X))
         self.model_ = model.partial_fit(Z[~np.isnan(Z).all(1)])
         return self

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from centrality._internal.arrays import ORDINARY, in_units, largest, mean_and_deviation, unit_of
+from centrality._internal.arrays import ORDINARY, divide_by_units, largest, mean_and_deviation, unit_of
 
 
 def test_ordinary_numbers_have_the_unit_one_and_are_handed_on_as_they_are():
     X = np.array([[1.0, 0.0, 2.0**-ORDINARY], [-3.0, 0.0, 2.0 ** (ORDINARY - 1)]])
-    scaled, unit = in_units(X)
+    scaled, unit = divide_by_units(X)
     assert scaled is X
     assert unit.tolist() == [1, 1, 1]
 
@@ -25,7 +25,7 @@ def test_a_unit_is_a_power_of_two_near_the_largest_magnitude(size):
 def test_the_largest_magnitude_may_be_a_negative_number(form):
     X = np.array([[1.0, -5.0, 0.0], [2.0, 3.0, 0.0]]) * 1e-200
     np.testing.assert_array_equal(largest(form(X)), [2e-200, 5e-200, 0])
-    scaled, unit = in_units(form(X))
+    scaled, unit = divide_by_units(form(X))
     np.testing.assert_array_equal((scaled.toarray() if sparse.issparse(scaled) else scaled) * unit, X)
 
 

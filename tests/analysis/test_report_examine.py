@@ -125,14 +125,14 @@ def test_a_column_far_from_zero_for_how_little_it_varies_is_named_unless_scaling
     away = X[:, 1].mean() / X[:, 1].std()
 
     def report(X, center):
-        nothing = {"global": 0.7, "local": 0.5}
-        history = {head: [loss] for head, loss in nothing.items()}
+        untrained_losses = {"global": 0.7, "local": 0.5}
+        history = {head: [loss] for head, loss in untrained_losses.items()}
         return build_report(
             X,
             lambda rows: dense(rows),  # stands for a model: any heads will do
             held_aside=0,
             history=history,
-            nothing=nothing,
+            untrained_losses=untrained_losses,
             names=["a", "b"],
             center=center,
         )

@@ -110,7 +110,7 @@ def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
     return np.where(np.abs(values) < NOTHING * np.asarray(spread), 0.0, values)
 
 
-def in_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)
+def divide_by_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)
     """Return the columns divided by their units, and the units; X itself where all units are 1."""
     from scipy import sparse
 
@@ -157,7 +157,7 @@ def unbend(values: NDArray[np.float64], knee: float, farthest: float) -> NDArray
 
 def mean_and_deviation(X: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return mean and standard deviation of each column, or of the numbers of one."""
-    scaled, unit = in_units(X)
+    scaled, unit = divide_by_units(X)
     return scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit
 
 

@@ -1,7 +1,7 @@
 """Say what a score means: conformal p-values, and who is called an outlier at a stated error rate.
 
-Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is one of
-them, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
+Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is
+itself an inlier, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
 data and however good or bad the model. Training rows cannot serve as inliers: the model knows them.
 
 Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
@@ -15,7 +15,7 @@ but is never below e, so that nothing would be found.)
 
 Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Only a
 group that lies apart from the rest is left out (`count_separated_outliers`): more rows far out than the tail of the
-others can explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is left out, so that
+others can explain, assuming the tail gets no heavier farther out. Of clean rows hardly ever one is left out, so that
 what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
 """
 
@@ -37,7 +37,7 @@ from centrality.network.calibration import Mixing
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
 APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group; its least size; sizes tried
-SPACE_LEVEL = 0.01  # chance of a false empty space: measured, at .05 a sixth of clean samples of two kinds have one
+SPACE_LEVEL = 0.01  # nominal chance of a false gap; at .05, a sixth of clean samples of two kinds had one (measured)
 USUAL_FDR = 0.05  # of `detect` without a rule
 ROUNDING = 1 + 1e-12  # tolerance of comparisons, so that rounding does not decide between equal numbers
 Scores = NDArray[np.float64]
@@ -112,15 +112,15 @@ def count_separated_outliers(scores: Scores) -> int:
 
     Let d be the distance of a score below the median. In the lower tail of one group of rows, log d rises with
     -log(share of rows beyond d), and it does so the more slowly the farther out. The rise from the lowest quarter to
-    the lowest 8% is called `weight`. So of the j rows from d_j on, at most a share (d_i / d_j)^(-1 / weight) lies
-    beyond d_i. If there are so many of them, i, that Chernoff's bound gives this a chance below one in twenty, over all
-    i and j, these i rows are more than the tail explains.
+    the lowest 8% is called `tail_slope`. So of the j rows from d_j on, at most a share (d_i / d_j)^(-1 / tail_slope)
+    lies beyond d_i. Pairs i < j are tested: if i of those j rows lie that far out, and Chernoff's bound gives this a
+    chance below 1/20 over all i and j, the i rows are too many.
 
-    The tails of clean rows of several kinds get heavier farther out, and would look like that. So an empty space must
-    part the group from the other rows. In one tail, i log(d_i / d_(i + 1)) is exponential, and its mean is the rise of
-    log d at that place; the chance of so wide a space must be below one in a hundred over all i. The rise is taken as
-    the largest of three: `weight`, the rise over as many rows before the space, and that over half of the group. Equal
-    scores count once, since the space between them says nothing where columns are coarse.
+    The tails of clean rows of several kinds get heavier farther out, and would look like that. So a gap must part the
+    group from the other rows. In one tail, i log(d_i / d_(i + 1)) is exponential, and its mean is the rise of log d at
+    that place; the chance of so wide a gap must be below one in a hundred over all i. The rise is taken as the largest
+    of three: `tail_slope`, the slope over the next i rows on the bulk side of the gap, and the slope over the inner
+    half of the group. Equal scores count once, since the space between them says nothing where columns are coarse.
 
     >>> inliers, outliers = np.random.default_rng(0).normal(size=1000), np.linspace(-30, -20, 40)
     >>> count = count_separated_outliers
@@ -135,31 +135,31 @@ def count_separated_outliers(scores: Scores) -> int:
     start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
     if start <= 0 or end <= start:
         return 0
-    weight = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
+    tail_slope = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
     distance = median - scores
 
-    # Where is an empty space wide enough?
+    # Where is a gap wide enough?
     sizes = np.arange(APART_LEAST, largest)
     space = np.log(distance[sizes - 1] / distance[sizes])
-    rise_inside = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
-    rise_beyond = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
-    rise = np.maximum(weight, np.maximum(rise_inside, rise_beyond))
+    slope_bulk_side = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
+    slope_group_side = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
+    rise = np.maximum(tail_slope, np.maximum(slope_bulk_side, slope_group_side))
     apart = sizes[sizes * space / rise >= np.log(len(sizes) / SPACE_LEVEL)]
 
-    # Are there more rows beyond such a space than the tail explains?
-    wholes = np.unique(np.geomspace(APART_LEAST, largest, APART_RANKS).round().astype(np.intp))
-    i, j = (grid.ravel() for grid in np.meshgrid(apart, wholes, indexing="ij"))
+    # Are there more rows beyond such a gap than the tail explains?
+    tail_sizes = np.unique(np.geomspace(APART_LEAST, largest, APART_RANKS).round().astype(np.intp))
+    i, j = (grid.ravel() for grid in np.meshgrid(apart, tail_sizes, indexing="ij"))
     smaller = i < j
     i = i[smaller]
     j = j[smaller]
     if not len(i):
         return 0
-    expected = np.minimum((distance[i - 1] / distance[j - 1]) ** (-1 / weight), 1 - 1e-9)
+    expected = np.minimum((distance[i - 1] / distance[j - 1]) ** (-1 / tail_slope), 1 - 1e-9)
     share = i / j
     log_chance = -j * (share * np.log(share / expected) + (1 - share) * np.log((1 - share) / (1 - expected)))
     log_chance[share <= expected] = 0.0
     best = int(log_chance.argmin())
-    if log_chance[best] + np.log(len(wholes)) > np.log(APART_LEVEL):
+    if log_chance[best] + np.log(len(tail_sizes)) > np.log(APART_LEVEL):
         return 0
     return int(counts[: i[best]].sum())
 
@@ -185,7 +185,7 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
 def p_value_intervals(p: Scores, calibration_rows: int, confidence: float) -> Scores:  # (n,) -> (n, 2)
     """Return exact confidence intervals of the share of ordinary rows that score no higher (Clopper and Pearson).
 
-    Of m calibration rows, k = p (m + 1) - 1 score no higher: a binomial number, whose chance the interval is about.
+    Of m calibration rows, k = p (m + 1) - 1 score no higher: k is binomial, and this is for its success probability.
 
     >>> p_value_intervals(np.array([1 / 901, 0.5]), 900, 0.95).round(4).tolist()
     [[0.0, 0.0041], [0.4657, 0.5321]]

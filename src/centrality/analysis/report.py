@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._internal import text
-from centrality._internal.arrays import in_units, safe_divide, subsample_evenly
+from centrality._internal.arrays import divide_by_units, safe_divide, subsample_evenly
 from centrality._internal.input import CheckedRows, ColumnBlocks
 
 HEADS = ("global", "local")
@@ -252,7 +252,7 @@ def build_report(
     *,
     held_aside: int,
     history: dict[str, list[float]],
-    nothing: dict[str, float],
+    untrained_losses: dict[str, float],
     names: Sequence[str] | None,
     center: NDArray[np.float64] | None = None,
     scaled: Scale | None = None,
@@ -260,8 +260,9 @@ def build_report(
 ) -> Report:
     """Report on a model from the rows X that it was trained on, and its function from rows to heads.
 
-    `nothing` are the losses of untrained heads, `center` (p,) is what the scaling subtracts from rows, `scaled` the
-    function that scales them, and `by_heart` how much more typical networks find rows that they have seen.
+    `untrained_losses` are those of heads that have learned nothing, `center` (p,) is what the scaling subtracts from
+    rows, `scaled` the function that scales them, and `by_heart` how much more typical networks find rows that they have
+    seen.
     """
     rows = X.shape[0]
     X = subsample_evenly(X, SAMPLE)
@@ -276,7 +277,7 @@ def build_report(
         columns=X.shape[1],
         constant_columns=int((deviation == 0).sum()),
         copies=float(copies),
-        losses={head: _ending(history[head], nothing[head]) for head in HEADS},
+        losses={head: _ending(history[head], untrained_losses[head]) for head in HEADS},
         told_apart=_separation(X, heads, deviation, score),
         spread={head: float(upper[k] - lower[k]) for k, head in enumerate(HEADS)},
         distinct={head: len(np.unique(heads[:, k])) / ((1 - copies) * len(heads)) for k, head in enumerate(HEADS)},
@@ -289,14 +290,14 @@ def build_report(
     )
 
 
-def _ending(losses: list[float], nothing: float) -> dict[str, float]:
+def _ending(losses: list[float], untrained: float) -> dict[str, float]:
     """Return the mean of the last fifth of the losses and its standard error; without losses, of an untrained head."""
-    finite = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
+    finite = np.array([loss for loss in losses if np.isfinite(loss)] or [untrained])
     last = finite[-max(3, len(finite) // 5) :]
     # The noise is estimated by differences of neighbours, so that a loss which still falls does not count as noise;
     # a single loss says nothing about it, so that a tenth of it is assumed.
     error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.1 * last[0]
-    return {"start": float(finite[0]), "end": float(last.mean()), "error": float(error), "nothing": nothing}
+    return {"start": float(finite[0]), "end": float(last.mean()), "error": float(error), "nothing": untrained}
 
 
 def _separation(
@@ -340,7 +341,7 @@ def _distinct_rows(X: Any) -> int:
 
 def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # (p,), (p,)
     """Return each column's mean and standard deviation; the latter is exactly 0 where the column is constant."""
-    X, unit = in_units(X)
+    X, unit = divide_by_units(X)
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     if sparse.issparse(X):
         X = X.astype(np.float64)
@@ -404,7 +405,7 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
 
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
-    values, _ = in_units(values)
+    values, _ = divide_by_units(values)
     n = len(values)
     few = max(1, WILD_CELLS * n)
     counts = np.zeros(values.shape[1], dtype=np.intp)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 CAP = 10  # times as many rows as there are calibration rows: farther out, tails that fit equally well disagree
 TAIL_SHARE, MOST, FEWEST = 0.03, 500, 15  # share of the rows, and how many rows, a tail is fitted to
-LARGEST_SHARE = 0.1  # where there are so few rows that the share above has fewer than 15
-STEP = 0.7  # each threshold tried leaves so many of the rows of the one before
+LARGEST_SHARE = 0.1  # share used at most, to reach FEWEST rows in small samples
+STEP = 0.7  # each try keeps this share of the previous tail's rows
 REJECTED = (
     0.8  # Anderson and Darling's statistic that a true Pareto tail exceeds once in ten (20 to 500 rows, simulated)
 )
@@ -34,7 +34,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tail:
-    """The low end of the scores of ordinary rows: below `start`, a share of `beyond` of the rows, Pareto laws."""
+    """A weighted mixture of Pareto laws for scores below `start`; a share `beyond` of ordinary rows lies there."""
 
     start: float
     beyond: float
@@ -105,8 +105,8 @@ def severity(inliers: Scores, scores: Scores, tail: Tail | None) -> Scores:
     odder = scores < inliers[0]
     if tail is not None and odder.any():
         with np.errstate(divide="ignore"):
-            beyond = 1 / (tail.beyond * tail.shares(tail.start - scores[odder]))
-        counted[odder] = np.clip(beyond, m + 1, CAP * (m + 1))
+            one_in = 1 / (tail.beyond * tail.shares(tail.start - scores[odder]))
+        counted[odder] = np.clip(one_in, m + 1, CAP * (m + 1))
     return np.where(np.isnan(scores), np.nan, counted)
 
 

@@ -10,8 +10,8 @@ largest variances, and one variance for all other directions. Noise adds to thes
 background at every noise scale. A further one, the sharp background, has hardly any noise: noise as wide as the spacing
 of the rows hides directions in which they are narrow.
 
-Far from the rows a network goes on in straight lines. It would soon outweigh t-distributions, which fall like a
-logarithm there. So what a network adds is bounded, by what it adds to rows that it has not learned.
+A network extrapolates linearly, while the log-density of a t-distribution falls only logarithmically: far out the
+network would dominate. So what a network adds is bounded, by what it adds to rows that it has not learned.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from centrality.network.network import LOWEST, Network, Weights
 
 # Measured by benchmarks/ablation.py and benchmarks/known_truth.py; some 80 settings of these were compared.
 DEGREES = 4.0  # of freedom of each t-distribution; 0 for Gaussians, where rows are clean
-SHARP = 0.05  # noise of the last level, times the least noise scale
+SHARP = 0.05  # noise of the sharp background, as a multiple of the smallest noise scale
 AXES = 64  # of each component at most; the other directions share a variance
 COMPONENTS = 16  # at most,
 COMPONENTS_IF_CLEAN = 64  # or this many
@@ -36,14 +36,14 @@ LEAST_SHARE = 0.05  # of the rows in a component, since fewer may be a group of 
 LEAST_SHARE_IF_CLEAN = 0.01
 FEWEST_ROWS = 20  # in a component, and
 FEWEST_ROWS_PER_AXIS = 2
-PRICE = 0.1  # nats for each value, by which a row must be likelier for the number of components to double
+PRICE = 0.1  # nats per column, by which each doubling must raise the held-out log-likelihood of a row
 SHRINKAGES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)  # shares of the mean variance in each covariance
 SHRINKAGE_WHILE_FITTING = 0.1
 SAMPLE = 3000  # rows that a background is fitted to, at most
 HELD_OUT = 4  # one row of so many is held out, to choose the number of components and the shrinkage
 ROUNDS = 6  # of k-means, and of fitting components to the rows that are nearest to each
 BOUNDS_ROWS = 20_000  # rows that bound what the networks add to their backgrounds, at most
-BOUNDS = (0.01, 0.99)  # quantiles of what a network adds; the bounds lie beyond them by as much as they lie apart
+BOUNDS = (0.01, 0.99)  # quantiles of what a network adds; the bounds extend the interval by its width on both sides
 
 Matrix = NDArray[np.float64]
 Vectors = NDArray[np.floating]  # (n, p)
@@ -70,7 +70,7 @@ class _Components:
         along = (1 - shrinkage) * self.variance.T + shrinkage * average  # (d, C)
         return along.T + added, (1 - shrinkage) * other + shrinkage * average + added
 
-    def log_scale(self, shrinkage: float, noise: float) -> Matrix:  # (C,)
+    def log_peak(self, shrinkage: float, noise: float) -> Matrix:  # (C,)
         """Return the logarithm of each component's share over the root of its covariance's determinant."""
         along, other = self.variances(shrinkage, noise)
         d, p = self.axes.shape[1:]
@@ -99,21 +99,21 @@ class _Components:
         fall = 0.5 * squares
         if self.degrees:
             fall = 0.5 * (self.degrees + p) * np.log1p(squares / self.degrees)
-        return np.asarray(self.log_scale(shrinkage, noise)[:, None] - fall)
+        return np.asarray(self.log_peak(shrinkage, noise)[:, None] - fall)
 
-    def parts(self, shrinkage: float, noise_levels: Sequence[float]) -> Weights:
+    def weights(self, shrinkage: float, noise_levels: Sequence[float]) -> Weights:
         """Return what the network holds of the components at each of these levels of noise, as in `fit_background`."""
         d, p = self.axes.shape[1:]
         variances = [self.variances(shrinkage, noise) for noise in noise_levels]
-        log_scale = np.stack([self.log_scale(shrinkage, noise) for noise in noise_levels])
-        parts = {
+        log_peak = np.stack([self.log_peak(shrinkage, noise) for noise in noise_levels])
+        weights = {
             "mean": self.mean,
             "axes": self.axes,
             "precision": np.stack([1 / along for along, _ in variances]),
             "rest": np.stack([1 / other if d < p else np.zeros(len(other)) for _, other in variances]),
-            "level": log_scale - log_scale.max(1)[:, None],
+            "level": log_peak - log_peak.max(1)[:, None],
         }
-        return {name: np.ascontiguousarray(part, dtype=np.float32) for name, part in parts.items()}
+        return {name: np.ascontiguousarray(part, dtype=np.float32) for name, part in weights.items()}
 
 
 def background_of(
@@ -138,15 +138,15 @@ def background_of(
         of_member |= {name: fit[name][:, component] for name in ("precision", "rest", "level")}
         of_member["level"][:, count:] = LOWEST
         filled.append(of_member)
-    parts: dict[str, NDArray[np.float32]] = {name: np.stack([fit[name] for fit in filled]) for name in filled[0]}
-    parts["degrees"] = np.full(len(members), 0.0 if clean else DEGREES, dtype=np.float32)
+    weights: dict[str, NDArray[np.float32]] = {name: np.stack([fit[name] for fit in filled]) for name in filled[0]}
+    weights["degrees"] = np.full(len(members), 0.0 if clean else DEGREES, dtype=np.float32)
     unbounded = np.array([-np.inf, np.inf], dtype=np.float32)  # until it is trained
-    parts["bounds"] = np.tile(unbounded, (len(members), len(noise_scales), 1))
-    return parts
+    weights["bounds"] = np.tile(unbounded, (len(members), len(noise_scales), 1))
+    return weights
 
 
 def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Network:
-    """Return the network with bounds on what it adds to its background: set by what it adds to held-out rows."""
+    """Return the network with bounds on its departure from the background, by its departures on held-out rows."""
     if not network.background:
         return network
     index = evenly_spaced(len(data), BOUNDS_ROWS)
@@ -154,7 +154,7 @@ def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Netw
     counts = np.ones(added.shape[:2], dtype=bool)
     for member in range(network.members):
         held_out = ~np.isin(index, data.learned_by(member))
-        if held_out.any():  # else rows in memory are a sample, in which no row is held out
+        if held_out.any():  # if no sampled row is held out for this member, use them all
             counts[member] = held_out
     return replace(network, background={**network.background, "bounds": bounds_of(added, counts)})
 
@@ -172,12 +172,13 @@ def bounds_of(added: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray
 def fit_background(
     z: NDArray[np.float32], noise_scales: Sequence[float], rng: np.random.Generator, *, clean: bool
 ) -> Weights:
-    """Fit the mixture to scaled rows, (n, p); return its parts for each noise scale, and for the sharp background.
+    """Fit the mixture to scaled rows, (n, p); return its weights for each noise scale, and for the sharp background.
 
     They are `mean` (C, p), `axes` (C, d, p), `precision` (scales, C, d), one over the variances along the axes, `rest`
     (scales, C), the same in all other directions, and `level` (scales, C), each component's log-density at its mean.
 
-    The number of components doubles for as long as held-out rows are likelier by it, which also choose the shrinkage.
+    Held-out rows choose both: the number of components doubles while their likelihood improves by more than PRICE, and
+    the shrinkage is the likeliest.
     """
     rows = z[np.sort(rng.permutation(len(z))[:SAMPLE])].astype(np.float64)
     n, p = rows.shape
@@ -208,7 +209,7 @@ def fit_background(
                 best_shrinkage = shrinkage
         count *= 2
     components = fit_components(rows, best_count, fewest, rng, degrees=degrees, noise=sharp)
-    return components.parts(best_shrinkage, [*noise_scales, sharp])
+    return components.weights(best_shrinkage, [*noise_scales, sharp])
 
 
 def fit_components(
@@ -278,7 +279,7 @@ def largest_axes(deviations: Matrix, weights: Matrix) -> tuple[Matrix, Matrix, f
 def k_means(
     rows: Vectors, count: int, seed: int, *, rounds: int, start: Positions | None = None
 ) -> tuple[NDArray[np.float64], Positions]:
-    """Return the centres of `count` groups, (count, p), and the group of each row; of equal rows there may be fewer.
+    """Return the centres of `count` groups, (count, p), and each row's group; fewer if there are fewer distinct rows.
 
     `start` are the positions of the rows to begin with; without it these are rows that lie far apart.
     """

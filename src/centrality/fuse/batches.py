@@ -15,10 +15,10 @@ from centrality.fuse.data import Index, TrainingData
 from centrality.fuse.paper import Partition
 
 Positions = tuple[Index, ...]  # arrays of equal length, with one entry for each step
-OPPONENTS = 4  # second candidates that each first one is compared with: a comparison costs less than a row
-BATCHES_PER_DRAW = 32  # of which a partition draws the anchors in one call
+OPPONENTS = 4  # second candidates per first candidate: more comparisons are cheap, more rows are not
+BATCHES_PER_DRAW = 32  # batches whose anchors are drawn in one call
 NOISE_VALUES = 1 << 20  # drawn together at most: 4 MiB
-DRAWS = 10  # of a training, at least: after each, the losses of its steps are checked
+DRAWS = 10  # a training is split into at least this many draws; losses are checked after each
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class BatchSampler:
         scales = len(config.noise_scales)
         self.noised = -(-config.batch_size // scales) * scales  # each noise scale has as many rows as any other
         self.rows_per_step = self._members * (2 * self.candidates + self.noised)
-        self._anchors_of_all = min(map(config.scheme.anchors, rows_learned))  # every member must have equally many
+        self._anchors_per_batch = min(map(config.scheme.anchors, rows_learned))  # every member must have equally many
         self._row_scales = RowScales.assign(config.noise_scales, self.noised, balanced=True)
         self._pairs = [_Queue(self._endless_pairs(member)) for member in members]
         self._noised_rows = [_Queue(self._endless_noised_rows(member)) for member in members]
@@ -86,9 +86,9 @@ class BatchSampler:
     def steps_at_once(self, budget: int) -> int:
         """Return for how many of `budget` steps to draw the batches together."""
         data = self._data
-        until_redrawn = budget if data.holds_all else len(data) // self.rows_per_step
+        steps_per_refill = budget if data.holds_all else len(data) // self.rows_per_step
         by_memory = NOISE_VALUES // (self._members * self.noised * data.width)
-        return max(1, min(by_memory, budget // DRAWS, until_redrawn))
+        return max(1, min(by_memory, budget // DRAWS, steps_per_refill))
 
     def draw(self, steps: int) -> Batches:
         """Return the batches of the next steps."""
@@ -127,7 +127,7 @@ class BatchSampler:
                     anchors = self._comparison.fixed_anchors(self._config.anchors, self._rng)
                     if anchors is None:
                         window = partition.draw_anchors(self._config.anchors, (len(candidates),))
-                        anchors = rows[window[:, : self._anchors_of_all]]
+                        anchors = rows[window[:, : self._anchors_per_batch]]
                     synthetic = self._data.synthetic_for(member)
                     if len(synthetic) and self.candidates >= 2 * every:
                         replaced = candidates[:, ::every]
@@ -146,9 +146,10 @@ class BatchSampler:
 
 
 def full_batches(partition: Partition, b: int) -> Iterator[Index]:  # (batches, 2b) each
-    """Yield the candidates of one matching after another: in each batch b first ones, then the second ones they meet.
+    """Yield batches of b pairs: first candidates, then the second candidates paired with them.
 
-    All batches are full. A matching's pairs that are left over are not compared.
+    A matching pairs every first candidate with one second. All batches are full: pairs that are left over at the end of
+    a matching are not compared.
     """
     count = len(partition.first)
     full = count - count % b
@@ -159,7 +160,7 @@ def full_batches(partition: Partition, b: int) -> Iterator[Index]:  # (batches, 
 
 
 class _Queue:
-    """Returns any number of entries of arrays that arrive in blocks of other lengths."""
+    """Re-chunks a stream: it takes blocks of any length, and hands out as many entries as are asked for."""
 
     def __init__(self, blocks: Iterator[Positions]) -> None:
         self._blocks = blocks

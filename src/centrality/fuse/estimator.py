@@ -68,9 +68,9 @@ class FUSE(CentralityModel):
         "euclidean", "manhattan", "cosine", or a function of two batches of rows, (n, p) and (m, p), that gives their
         (n, m) dissimilarities. The first two compare scaled rows, the others rows as given.
     novelty : bool, default=False
-        Whether all training rows are clean. Clean rows are trained on for longer, and their background has up to 64
-        groups, Gaussians of at least 1% of the rows. Rows that may hold outliers have up to 16 groups, of at least 5%:
-        t-distributions, which far rows hardly move.
+        Whether all training rows are clean. Clean rows are trained on for longer, and their background is a mixture of
+        up to 64 Gaussians, each fitted to at least 1% of the rows; otherwise, of up to 16 t-distributions of at least
+        5%, which far rows hardly move.
     given : str, int, or a sequence of either, default=None
         Names or positions of the context columns. Each row is then compared with rows of a similar context, and no row
         is odd because of its context alone. In a `Chain` they are columns of the table.
@@ -87,19 +87,19 @@ class FUSE(CentralityModel):
     Other Parameters
     ----------------
     ensemble : int or "auto", default="auto"
-        How many networks to train side by side; of each head, the lowest of their scores counts, and `standard_error`
-        says how much they differ. Several networks each learn another half of the rows, or with `novelty` all learn the
-        same ones. "auto" is 1 with `novelty` or an encoder, or where there are 3000 rows and 30 for each column;
-        elsewhere it is 4, or 6 with `given`.
+        How many networks to train side by side. For each head the lowest score of any network counts, and
+        `standard_error` says how much they differ. Each of several networks learns a different half of the rows; with
+        `novelty` all learn the same. "auto" is 1 with `novelty` or an encoder, or where there are 3000 rows and 30 for
+        each column; elsewhere it is 4, or 6 with `given`.
     noise_scale : float, list of float or "auto", default="auto"
-        The paper's η, in units of the scaled rows. A list has a potential for each of its scales; these are rescaled
-        and averaged. "auto" is the spacing of the rows: the median distance to the 10th neighbour over √p. With `given`
-        it is five scales.
+        The paper's η, in units of the scaled rows. With a list the local head learns one log-density (potential) per
+        scale; the potentials are rescaled and averaged. "auto" is the spacing of the rows: the median distance to the
+        10th neighbour over √p. With `given` it is five scales.
     scaling : str, default="auto"
-        "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values cannot
-        stretch, and bends them like a logarithm beyond ten deviations. Columns whose deviations are within a factor of
-        five are all divided by the same one, so that distances keep their meaning. "standard" standardises, "none"
-        takes rows as they are. A constant column carries no weight, except with "none".
+        "auto" centres columns on their medians, divides each by a robust deviation, which ignores how far out the
+        outer tenth of the values lies, and bends them like a logarithm beyond ten deviations. Columns whose deviations
+        are within a factor of five are all divided by the same one, so that distances keep their meaning. "standard"
+        standardises, "none" takes rows as they are. A constant column carries no weight, except with "none".
     hidden : sequence of int, default=(128, 128)
         The widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
     encoder : torch.nn.Module or None, default=None
@@ -187,7 +187,7 @@ class FUSE(CentralityModel):
         return self
 
     def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: CheckedRows | None = None) -> Self:
-        """Fit in six steps; `as_new` are the same rows, encoded by a representation as rows that it does not know.
+        """Fit in six steps; `as_new` are the same rows, encoded as if the representation had not been fitted on them.
 
         The order of the random draws is a part of the result. They are: rows of the holdout, folds, rows in memory,
         synthetic rows, the sample that sets the noise scale, the background, batches, calibration rows, the reservoir.
@@ -226,11 +226,13 @@ class FUSE(CentralityModel):
         if config.context_columns is not None and config.context_features is not None:
             context, residuals = Context.fit(
                 X,
-                Scaling.fit(X, config.scaling, self._measurements),
+                Scaling.fit(X, config.scaling, self._is_measurement),
                 config.context_columns,
                 config.context_features,
                 seed,
-                weighed=config.scaling == "none" or (config.scaling == "auto" and self._measurements is not None),
+                keep_column_weights=(
+                    config.scaling == "none" or (config.scaling == "auto" and self._is_measurement is not None)
+                ),
             )
             training_rows = context.mix_in_known_rows(X, residuals, seed)
             X = residuals
@@ -242,10 +244,10 @@ class FUSE(CentralityModel):
         if context is not None:
             scaling = Scaling.fit(training_rows, "none")  # behaviours are scaled already
         else:
-            scaling = Scaling.fit(X, config.scaling, self._measurements)
+            scaling = Scaling.fit(X, config.scaling, self._is_measurement)
             if config.scaling == "auto":
                 range_rows = X if folds is None else folds.rows_for_range(X)
-                scaling = with_column_range(scaling, range_rows, column_range, self._measurements)
+                scaling = with_column_range(scaling, range_rows, column_range, self._is_measurement)
         data = TrainingData(
             training_rows,
             scaling,
@@ -263,7 +265,7 @@ class FUSE(CentralityModel):
         network = initialize(data, config, rng)
         network, history = self._train(network, data, comparison, config, rng)
 
-        # 5. Bound what the networks add to the background by what they add to held-out rows.
+        # 5. Limit how far a network may depart from the background, by its departures on held-out rows.
         network = bound_to_held_out(network, data, config.device)
 
         # 6. Calibrate on held-out rows: head scores, threshold, p-values, typical points, report.
@@ -301,7 +303,7 @@ class FUSE(CentralityModel):
             dissimilarity,
             seed=seed,
             names=getattr(self, "feature_names_in_", None),
-            feature_map=self._origins,
+            feature_map=self._feature_map,
             members=None if before is None else before.network.members,
         )
 
@@ -323,9 +325,9 @@ class FUSE(CentralityModel):
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, the longer the larger their share of all rows so far; `y` is ignored.
 
-        Scaling and noise scales stay as the first rows set them, but the ends of the columns move outward. A small
-        uniform sample stands for earlier rows (it is not saved: a loaded model learns from the new rows alone, and
-        forgets more). The rows of `calibrate` are dropped, since another model has scored them.
+        Scaling and noise scales stay as the first rows set them, but the range of a column widens where new values lie
+        beyond it. A small uniform sample stands for earlier rows (it is not saved: a loaded model learns from the new
+        rows alone, and forgets more). The rows of `calibrate` are dropped, since another model has scored them.
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X)
@@ -356,7 +358,7 @@ class FUSE(CentralityModel):
         if rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {n}.")
         folds = None if folds is None or reservoir.folds is None else Folds(reservoir.folds, folds.left_out)
-        if folds is not None and not folds.leaves_enough:
+        if folds is not None and not folds.can_train:
             folds = None  # all networks learn from all rows
             reservoir = replace(reservoir, folds=None)
 
@@ -383,7 +385,7 @@ class FUSE(CentralityModel):
             continued(before.history, history),
             scaling,
             before.context,
-            rows=FitRows(X=rows, as_new=rows, folds=folds if folds is not None and folds.suffices else None),
+            rows=FitRows(X=rows, as_new=rows, folds=folds if folds is not None and folds.can_calibrate else None),
             columns=partial(TrainingColumns.of, rows),
             config=config,
             rng=rng,

@@ -34,7 +34,7 @@ class FitRows:
     """The rows of a fit, in the user's units or relative to their context, and which network learned which."""
 
     X: CheckedRows  # (n, p)
-    as_new: CheckedRows  # (n, p) the same rows, encoded by a representation as rows that it does not know
+    as_new: CheckedRows  # (n, p) the same rows, encoded as if the representation had not been fitted on them
     folds: Folds | None = None  # None: every network learned from all rows
     holdout: CheckedRows | None = None  # rows that the user keeps aside to calibrate on
 
@@ -68,8 +68,8 @@ def finish_fit(
     calibration = calibrated.calibration
     mixing = calibration.mixing
 
-    # The threshold of `predict`, at the model's own t and along all t: the quantile of head scores at the share of
-    # outliers. With contamination="auto" it is a share of new rows, so scores are those of new rows.
+    # Thresholds of `predict`, at the model's t and on a grid of t: the `share_of_outliers` quantile of mixed scores.
+    # With contamination="auto" the share refers to new rows, so use the scores these rows would get if unseen.
     scores = calibrated.scores_as_unseen if config.for_new_rows else calibrated.scores
     ts = [config.t, *np.linspace(0, 1, OFFSET_STEPS + 1)]
     mixtures = np.stack([mixing.mixed(scores, float(t)) for t in ts])
@@ -159,7 +159,7 @@ def calibrate_on_held_out(
         scaling_of_others = scaling
         has_advantage = np.zeros(X.shape[0], dtype=bool)
         if members_differ:  # else no held-out row has set a range
-            # Of copies the first stands for all: otherwise a copy would set the same range.
+            # Keep one of each set of copies: leaving one out changes nothing while another still sets the range.
             distinct = X if records.first.all() else X[records.first]
             scaling_of_others, sets_range = leave_one_out_range(scaling, distinct)
             has_advantage = sets_range[records.of_row]
@@ -170,8 +170,7 @@ def calibrate_on_held_out(
             outputs_as_new = outputs.copy()
             outputs_as_new[:, places] = network_outputs(scorer, scaling_of_others, rows.as_new[held_out[places]])
 
-    # A network that was trained on a row does not count for it, unless so many rows are equal to it that new ones will
-    # be too.
+    # Ignore a network on the rows it was trained on, except for rows so common that new rows will repeat them.
     unseen = np.ones((scorer.members, len(held_out)), dtype=bool)
     if folds is not None:
         unseen = folds.unseen(held_out)
@@ -196,7 +195,8 @@ def calibrate_on_held_out(
         fit_rows = held_out
         fit_scores = scores_as_unseen
         if folds is not None and not members_differ:
-            # Too few rows are held out to tell contexts apart. How scores differ by context, other rows tell as well.
+            # Too few rows are held out to tell contexts apart. Other rows show just as well how scores differ by
+            # context, so add them.
             others = subsample_evenly(np.setdiff1d(np.arange(X.shape[0]), held_out))
             scores_of_others = calibration.units(calibration.raw(network_outputs(scorer, scaling, X[others])))
             fit_rows = np.concatenate([held_out, others])
@@ -248,7 +248,7 @@ def report_on(fitted: FittedModel, rows: FitRows, config: FitConfig, untrained_l
         fitted.heads,
         held_aside=0 if rows.holdout is None else rows.holdout.shape[0],
         history=fitted.history,
-        nothing={"global": float(np.log(2)), "local": untrained_local_loss},  # losses of heads that know nothing
+        untrained_losses={"global": float(np.log(2)), "local": untrained_local_loss},
         names=fitted.names,
         center=fitted.scaling.center,
         scaled=fitted.scaling.scaled,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeGuard, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._internal.arrays import in_units, safe_divide, subsample_evenly
+from centrality._internal.arrays import divide_by_units, safe_divide, subsample_evenly
 from centrality._internal.input import CheckedRows, ModelRows
 from centrality._internal.text import number
 from centrality.network.calibration import Calibration
@@ -42,15 +42,17 @@ if TYPE_CHECKING:
 
 FRACTIONS = np.array([1.0, 0.5, 0.25, 0.125], dtype=np.float32)  # of the way to the point that a feature is moved
 MIDDLE = 0.5  # the t whose slope chooses the features to try
-MOST = 16  # features of a row that are tried one by one; 32, or all, name the right one no better (Ames, 80 columns)
+MOST_FEATURES_TRIED = 16  # one by one, of a row; 32, or all, name the right one no better (Ames, 80 columns)
+MOST_ROWS = 16  # from which further regions are searched for, each far from those before
+MOST_CHANGED = 16  # features that a correction changes
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
 ROWS_WALKED = 680  # rows of a block of paths toward the centre
-VALUES_TRIED = 1 << 20  # numbers that a block of explained rows holds, times the features tried
+VALUES_TRIED = 1 << 20  # limit on rows × columns × features tried in a block of explained rows
 NEIGHBOURS = 10  # a typical point is the mean of so many rows: a model stores no row itself
 REGION_ROWS = 4000  # rows searched for further regions, at most
 REGION_VALUES = 1 << 22  # numbers in these rows, at most, but for tables so wide that 200 rows have more
 PERIPHERAL = 0.2  # no region is searched for among this share of the rows: the least dense, and the least central
-VALLEY = 0.5  # how much lower, in head scores, the line between two points is where a valley parts them
+VALLEY = 0.5  # depth of the dip on the line between two points, in head scores, that separates two regions
 STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # where on that line the head score is looked at
 BISECTIONS = 10  # steps of the bisection that finds how far numbers must move
 LEVELS = np.linspace(0.05, 0.95, 19)  # the quantiles of a column that stand for its frequent values
@@ -89,7 +91,7 @@ class ScoreField:
         square = safe_divide(step, step.max(1, keepdims=True)) ** 2
         square_of_feature = sum_by_feature(square, owner, int(owner.max()) + 1)
         blame = gains + rest[:, :, None] * _normalized(square_of_feature)[:, None]
-        # If nothing gains and nothing is left, distances alone share out the change, which is rounding.
+        # If the change is only rounding, share it by distance.
         blame = np.where(blame.any(2, keepdims=True), blame, square_of_feature[:, None])
         share_within_feature = safe_divide(square, square_of_feature[:, owner])
         return np.asarray(_normalized(blame)[:, :, owner] * share_within_feature[:, None])
@@ -104,9 +106,9 @@ class ScoreField:
         start = rows.astype(np.float32)
         step = (points - rows).astype(np.float32)
         candidates = np.tile(np.arange(features), (n, 1))  # (n, candidates) features
-        if features > MOST:
+        if features > MOST_FEATURES_TRIED:
             promise = sum_by_feature(self.slope(rows, MIDDLE) * step, owner, features)
-            candidates = np.argsort(-promise, axis=1, kind="stable")[:, :MOST]
+            candidates = np.argsort(-promise, axis=1, kind="stable")[:, :MOST_FEATURES_TRIED]
         steps = (step[:, None] * (owner == candidates[:, :, None])).reshape(-1, p)
         starts = np.repeat(start, candidates.shape[1], axis=0)
         raw = self.raw_on_lines(starts, steps, np.tile(FRACTIONS, (len(steps), 1)))
@@ -121,7 +123,7 @@ class ScoreField:
         return np.moveaxis(gains, 2, 1)
 
     def _head_scores(self, rows: Matrix) -> Matrix:  # (n, 2)
-        """Return the head scores of scaled rows, before `kinds` makes them comparable."""
+        """Return the head scores of scaled rows, before context calibration."""
         scores = self.calibration.units(self.calibration.raw(self.scorer(rows.astype(np.float32))))
         return scores if self.refinement is None else scores + self.refinement.shift(rows)[:, None]
 
@@ -129,8 +131,8 @@ class ScoreField:
         """Return paths of scaled points, (n, steps + 1, p), on which f(x, t) never falls; only `free` columns move.
 
         Each step goes either along the slope or straight toward the centre (far outside, slopes mislead), whichever
-        raises f more. Of several lengths, the best is taken: at most that of equal steps that end at the centre, or
-        half as much again along the slope. In no column does a point lie farther than `reach` outside of the interval
+        raises f more. Of several lengths, the best is taken: at most 1 / steps_left of the way to the centre; along the
+        slope, 1.5 times that length. In no column does a point lie farther than `reach` outside of the interval
         from the row to the centre, so that all points stay finite in the user's units.
         """
         low = np.minimum(rows, centre) - self.reach
@@ -243,7 +245,7 @@ def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  #
     blocks = (scaling.scaled(rows[i : i + size]) - deepest for i in range(0, n, size))
     distance = np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
     nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
-    neighbours, unit = in_units(dense(rows[np.sort(nearest)]).astype(np.float64))
+    neighbours, unit = divide_by_units(dense(rows[np.sort(nearest)]).astype(np.float64))
     return np.asarray(neighbours.mean(0) * unit)
 
 
@@ -258,7 +260,7 @@ def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p)
 
 
 def _farthest_first_groups(z: Matrix, first: int) -> NDArray[np.intp]:
-    """Choose at most MOST rows, each the farthest from those before; return the number of each row's nearest one."""
+    """Choose at most MOST_ROWS rows, each the farthest from those before; return which is nearest to each row."""
     chosen = [first]
     distance = np.full(len(z), np.inf)
     group = np.zeros(len(z), dtype=np.intp)
@@ -267,7 +269,7 @@ def _farthest_first_groups(z: Matrix, first: int) -> NDArray[np.intp]:
         distance_to_last = np.einsum("ij,ij->i", difference, difference)
         group[distance_to_last < distance] = len(chosen) - 1
         distance = np.minimum(distance, distance_to_last)
-        if len(chosen) == MOST or not distance.any():
+        if len(chosen) == MOST_ROWS or not distance.any():
             return group
         chosen.append(int(distance.argmax()))
 
@@ -337,7 +339,7 @@ class Corrections(Sequence[Correction]):
 
 
 def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
-    """Return the smallest correction of each row of X; a row without a vector has one without columns."""
+    """Return the smallest correction of each row of X; a row without a vector gets an empty correction."""
     names = reader.features_with_names().names
     fitted = reader.fitted
     vectors = reader.vectors(X)
@@ -399,7 +401,7 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
     chosen: list[int] = []
     changed = row
     enough = False
-    while options and not enough and len(chosen) < MOST:
+    while options and not enough and len(chosen) < MOST_CHANGED:
         candidates = np.stack([np.where(owner == group, goal, changed) for group, goal in options])
         scores = score(candidates)
         best = int(scores.argmax())
@@ -418,7 +420,7 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
             chosen = [other for other in chosen if other != group]
             changed = without
     of_one_number = np.isin(owner, [group for group in chosen if numbers[group] == 1])
-    return Change(_no_farther(score, row, changed, of_one_number, bound), tuple(chosen), enough=True)
+    return Change(_shorten_change(score, row, changed, of_one_number, bound), tuple(chosen), enough=True)
 
 
 def _frequent_values(fitted: "FittedModel") -> Matrix:  # (levels, p)
@@ -430,7 +432,7 @@ def _frequent_values(fitted: "FittedModel") -> Matrix:  # (levels, p)
     return np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
 
 
-def _no_farther(score: Score, row: Matrix, changed: Matrix, movable: NDArray[np.bool_], bound: float) -> Matrix:
+def _shorten_change(score: Score, row: Matrix, changed: Matrix, movable: NDArray[np.bool_], bound: float) -> Matrix:
     """Move `movable` numbers back toward the row, by bisection, as far as the score still reaches `bound`."""
     low = 0.0
     high = 1.0
@@ -447,7 +449,7 @@ def _no_farther(score: Score, row: Matrix, changed: Matrix, movable: NDArray[np.
 def _with_whole_counts(
     reader: "RowReader", row: Matrix, change: Change, owner: NDArray[np.intp], frequent: Matrix
 ) -> Matrix:
-    """Return the corrected row; where a column holds whole numbers, its changed value is rounded onward to one.
+    """Return the corrected row, with changed counts rounded to a whole number, away from the old value.
 
     A column holds whole numbers if its frequent values in the training rows are whole: extreme ones may be wrong.
     """
@@ -461,15 +463,15 @@ def _with_whole_counts(
             return reader.values_of(point)[group]
 
         here = value(corrected[place])
-        beside = value(corrected[place] - np.copysign(1.0, corrected[place]))
-        if not (_is_number(here) and _is_number(beside)) or here == beside:
+        one_step_back = value(corrected[place] - np.copysign(1.0, corrected[place]))
+        if not (_is_number(here) and _is_number(one_step_back)) or here == one_step_back:
             continue
         examples = [value(z) for z in frequent[:, place]]
         if not examples or not all(_is_number(x) and abs(x - np.round(x)) < CLOSE * max(abs(x), 1.0) for x in examples):
             continue
-        # Between here and beside the value is taken to change evenly, so a division gives the whole number's place.
+        # Extend the line through the two values to where it is whole.
         whole = np.floor(here + CLOSE) if corrected[place] < row[place] else np.ceil(here - CLOSE)
-        corrected[place] += (whole - here) / (here - beside) * np.copysign(1.0, corrected[place])
+        corrected[place] += (whole - here) / (here - one_step_back) * np.copysign(1.0, corrected[place])
     return corrected
 
 

@@ -27,7 +27,7 @@ from centrality.analysis.apart import count_apart
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.report import Report
 from centrality.engine import engine
-from centrality.model.explain import MOST, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
+from centrality.model.explain import MOST_FEATURES_TRIED, ROWS_WALKED, VALUES_TRIED, ScoreField, nearest
 from centrality.network.calibration import Calibration, Mixing
 from centrality.network.context import Context, ContextCalibration
 from centrality.network.engine_backend import EngineScorer, NetworkScorer, require_finite_scores
@@ -307,8 +307,8 @@ class FittedModel(FrozenArrays):
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the standard error of each centrality over other draws of training rows and networks.
 
-        Networks that were each trained on another half of the rows differ as much as two fits to all rows would (that
-        is the variance by balanced half-samples); the mean of networks that saw the same rows differs by √members less.
+        Networks trained on different halves of the rows differ as much as two fits to all rows would (that is the
+        variance by balanced half-samples); for networks trained on the same rows, divide by √members.
         """  # (n,)
         members = self.network.members
         if members < 2:
@@ -352,7 +352,7 @@ class FittedModel(FrozenArrays):
             shares = field.shares(self.scaling.scaled(origins), self.scaling.scaled(rows), owner)
             return shares * change[:, :, None]
 
-        size = max(1, VALUES_TRIED // (self.width * min(MOST, self.width)))
+        size = max(1, VALUES_TRIED // (self.width * min(MOST_FEATURES_TRIED, self.width)))
         return block_by_block(rows, size, work, self.device)
 
     def explain(
@@ -406,7 +406,7 @@ class FittedModel(FrozenArrays):
         return replace(self, inliers=conformal.CalibrationRows.of(units, contamination, self.calibration.mixing))
 
     def threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
-        """Return the score at t below which those of the rows with these head scores are to be called outliers."""
+        """Return the rule's threshold at t, for rows with these head scores."""
         inliers = self.inlier_scores(t) if rule.needs_inliers else None
         return rule.threshold(self.mixing.mixed(units, t), inliers)
 

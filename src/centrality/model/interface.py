@@ -48,8 +48,8 @@ class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
     """Scores rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
 
     # Of vectors that a representation makes: the names of the features, and which of them each number belongs to.
-    _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None
-    _measurements: NDArray[np.bool_] | None = None  # which numbers of such vectors are measurements
+    _feature_map: tuple[Sequence[str], NDArray[np.intp]] | None = None
+    _is_measurement: NDArray[np.bool_] | None = None  # which numbers of such vectors are measurements
     __metadata_request__fit = {"dissimilarity": UNUSED}  # noqa: RUF012  (scikit-learn would cut a square matrix by rows)
 
     # These methods differ between kinds of models.

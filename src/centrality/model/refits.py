@@ -44,8 +44,8 @@ def _fit_again(model: CentralityModel, vectors: CheckedRows, seed: int) -> Fitte
     again.set_params(ensemble=fuse.fitted_.network.members, random_state=seed, progress=False)
     representation = getattr(model, "representation_", None)
     if representation is not None:
-        again._measurements = representation.measurements()  # noqa: SLF001  (it is made like the first one)
-        again._origins = representation.origins()  # noqa: SLF001
+        again._is_measurement = representation.measurements()  # noqa: SLF001  (it is made like the first one)
+        again._feature_map = representation.origins()  # noqa: SLF001
     fitted: FittedModel = again._fit(vectors, None).fitted_  # noqa: SLF001
     return fitted
 

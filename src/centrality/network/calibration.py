@@ -3,18 +3,18 @@
 For each row a network has a logit g and one or more potentials. From these outputs follow, in this order:
 
 1. Raw scores. Each member of an ensemble has a global and a local score, rescaled by their quantiles on rows that it
-   was not trained on. Of each head the lowest member's score is the raw score. A member that was trained on a row has
-   overfitted it and scores it too high; the lowest score is that of a member which was not. So a score follows from
-   the row and the weights alone: training rows need not be recognised.
+   was not trained on. The raw score of a head is the minimum over members. A member that was trained on a row has
+   overfitted it and scores it too high; the lowest score is that of a member which was not. So scoring need not know
+   whether a row was in training.
 2. Units. Both raw scores are rescaled: 0 is the median of the training rows, and 1 their 95th percentile.
 3. The mixture at t. The paper's is (1 - t) * global + t * local. Ours counts the local unit w times, since the local
    head is the better one at finding outliers, and divides by what a row with both units 1 would have:
 
        ((1 - t) * global + w * t * local) / (1 - t + w * t).
 
-   The global unit has a veto, except where training rows are clean: the local one counts for no more than
-   ALLOWANCE / (1 - t) above it. So a group of rows far from all others is odd, however dense it is, unless t = 1 asks
-   for the local score alone, a density.
+   The global unit caps the local one, except where training rows are clean: local is cut at
+   global + ALLOWANCE / (1 - t). This is its veto. So a group of rows far from all others is odd, however dense it is,
+   unless t = 1 asks for the local score alone, a density.
 4. The centrality: the mixture squeezed into (0, 1), the same function at every t. It is 1/2 where the mixture is 0, and
    no two rows tie. So centrality and mixture are two ways to write one number.
 
@@ -90,9 +90,9 @@ class Mixing:
     def contributions(self, parts: Matrix, units: Matrix, origin: Matrix, t: float) -> Matrix:
         """Return what each feature adds to the centrality at t, from what it adds to each unit.
 
-        `parts` (n, 2, p) add up to `units` - `origin`, both (n, 2), and the result, (n, p), to the difference of the
-        centralities. The parts are mixed by the same weights as the units; in a row with a veto only global parts
-        count. Then a factor for each row makes them add up.
+        For each row, `parts` (n, 2, p) sum to `units` - `origin`, both (n, 2); the result, (n, p), sums to the
+        difference of the centralities. The parts are mixed by the same weights as the units; in a row with a veto only
+        global parts count. Then a factor for each row makes them add up.
         """
         before = self.mixed(origin, t)
         after = self.mixed(units, t)
@@ -183,7 +183,8 @@ def one_t(t: object) -> float:
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # by which the paper rescales potentials
 UPPER_HALF = (0.5, 0.95)  # the quantiles that become 0 and 1: of the upper half, where hardly any outliers are
-LOCAL_WIDTH_GIVEN = 3.0  # given a context, one local unit is so many times as wide: measured, the local head says less
+# Given a context, local raw scores are divided by so many times the width: the local head tells less there (measured).
+LOCAL_WIDTH_GIVEN = 3.0
 # (members, n, 1 + k): each network's global logit and k potentials of n rows.
 Outputs: TypeAlias = NDArray[Any]
 
@@ -225,14 +226,14 @@ class Calibration(FrozenArrays):
         """Take quantiles of outputs for training rows; return also the raw scores of these rows as if they were new.
 
         `unseen` (members, n) says which members were not trained on which rows; with `members_differ` each was trained
-        on others. `center_logit` sets the logit of one network to 0 at the median row: comparisons learn it up to a
-        constant.
+        on different rows. `center_logit` sets the logit of one network to 0 at the median row: comparisons learn it up
+        to a constant.
         """
         checked_calibration(kind)
         count = len(outputs)
         unchanged = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
         potentials = np.broadcast_to([0.0, 1.0], (1, 1, 2))
-        if count > 1 or outputs.shape[2] > 2:  # one potential of one network: there is nothing to average it with
+        if count > 1 or outputs.shape[2] > 2:  # rescale only if several potentials are combined
             potentials = np.stack(
                 [
                     np.quantile(of_member[rows, 1:].astype(np.float64), QUANTILES, axis=0).T
@@ -253,8 +254,8 @@ class Calibration(FrozenArrays):
         # Rescale the members' scores by the rows that each was not trained on, so that they can be compared.
         members = zip(calibration.of_members(outputs), unseen, strict=True)
         if count > 1:
-            halves = np.stack([np.quantile(scores[rows], UPPER_HALF, axis=0).T for scores, rows in members])
-            calibration = replace(calibration, members=halves)
+            upper_quantiles = np.stack([np.quantile(scores[rows], UPPER_HALF, axis=0).T for scores, rows in members])
+            calibration = replace(calibration, members=upper_quantiles)
         elif center_logit:
             level = [np.median(scores[rows, 0]) for scores, rows in members]
             centered = unchanged + np.multiply.outer(level, [[1.0, 1.0], [0.0, 0.0]])
@@ -262,10 +263,11 @@ class Calibration(FrozenArrays):
         # Combine them, and take the quantiles of the scores that new rows would get.
         raw = calibration.scores_as_unseen(outputs, unseen) if members_differ else calibration.raw(outputs)
         ends = np.quantile(raw, QUANTILES, axis=0).T
-        halves = np.quantile(raw, UPPER_HALF, axis=0).T
+        upper_quantiles = np.quantile(raw, UPPER_HALF, axis=0).T
         if has_context:
-            halves[1, 1] = halves[1, 0] + LOCAL_WIDTH_GIVEN * (halves[1, 1] - halves[1, 0])
-        return replace(calibration, ends=ends, halves=halves), raw
+            zero, one = upper_quantiles[1]
+            upper_quantiles[1, 1] = zero + LOCAL_WIDTH_GIVEN * (one - zero)
+        return replace(calibration, ends=ends, halves=upper_quantiles), raw
 
     def to_engine(self, engine: Engine) -> EngineCalibration:
         """Return these constants as the engine takes them."""
@@ -282,25 +284,24 @@ class Calibration(FrozenArrays):
         return self._engine.of_members(_contiguous(outputs))
 
     def raw(self, outputs: Outputs) -> Matrix:  # (n, 2)
-        """Combine the networks' outputs into raw scores: of each head, the lowest of the members'."""
+        """Combine the networks' outputs into raw scores: that of a head is the minimum over members."""
         return self._engine.raw(np.ascontiguousarray(outputs, dtype=np.float64))
 
-    def raw_back(self, outputs: Outputs, by: Matrix) -> Matrix:  # (members, n, 1 + k)
+    def raw_back(self, outputs: Outputs, gradient: Matrix) -> Matrix:  # (members, n, 1 + k)
         """Return derivatives by the outputs from derivatives by the raw scores, (n, 2)."""
-        return self._engine.raw_back(_contiguous(outputs), _contiguous(by))
+        return self._engine.raw_back(_contiguous(outputs), _contiguous(gradient))
 
     def scores_as_unseen(self, outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (n, 2)
         """Return the raw scores that these training rows would have if no member had been trained on them.
 
         The r members that were not trained on a row keep their scores. Each other member gets a score that one more
-        such member might give: the mean of the r, and on its other side the deviation of one of them, enlarged by
-        √((r + 1) / (r - 1)). For a new score deviates from the mean of r others with (1 + 1/r) of the variance, and
-        they themselves do with (1 - 1/r).
+        such member might give: the mean of the r minus the deviation of one of them (mirrored), times
+        √((r + 1) / (r - 1)). The variance about the mean is (1 + 1/r) s² for a new score, and (1 - 1/r) s² for one of
+        the r.
 
-        A mean of r also varies more than one of all members: its variance is larger by the variance of one score times
-        1/r - 1/members. So all means are drawn to the middle one, until their variance is smaller by that. Both
-        variances are estimated by medians, which outliers do not move: the median of a sample variance of r scores is
-        (1 - 2 / (9 (r - 1)))³ of its mean.
+        A mean of r members varies by s² (1/r - 1/members) more than a mean of all. So the means are shrunk toward their
+        median, which removes this excess. Both variances are estimated by medians, which outliers do not move: the
+        median of a sample variance of r scores is (1 - 2 / (9 (r - 1)))³ of its mean.
         """
         of_members = self.of_members(outputs)
         means = np.empty(of_members.shape[1:])

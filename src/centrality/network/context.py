@@ -7,8 +7,8 @@ comparable.
 middle is a sum of three: a line through numbers; an effect for each category, where values recur (a country, a month),
 shrunk toward 0 where the category has few rows; and a forest's prediction of what is left. The spread is a product of
 the same three. In a relative row each behaviour is (value - middle) / spread. Networks learn the density of relative
-rows, of which the context is an input without noise. Each training row is made relative as if it were new: line,
-effects and trees are then those without this row.
+rows. The context is a further input of the networks, to which no noise is added. Each training row is made relative as
+if it were new: line, effects and trees are then those without this row.
 
 `ContextCalibration` is fitted to the networks' scores. Relative rows still differ by context in the shape of their
 distribution, and networks smooth over that. So at a few scores, the knots, it predicts which share of the rows of a
@@ -35,19 +35,19 @@ CONTEXT_SCALE = (
 RIDGES = (0.1, 1.0, 10.0, 100.0)  # penalties that are tried for the line of the middle
 RIDGE_OF_SPREAD = 10.0  # penalty of the line of the spread
 ROUNDS = 3  # how often rows are weighed anew for the line of the spread
-SHARES = np.linspace(0, 1, 5)  # of the slope of that line that are tried
+SHARES = np.linspace(0, 1, 5)  # fractions of the spread line's slope to try
 ROWS_PER_CATEGORY = 15  # on average at least, for a column to have categories
 TREES_OF_CENTER = 40
 LEAF_OF_CENTER = 5  # rows at least
 TREES_OF_SPREAD = 24
 LEAF_OF_SPREAD = 20
 STRETCH = 1.25  # from a mean absolute deviation to a standard deviation
-WIDEST = 3.0  # a row counts for the spread of its category as no wider than so many times the category's median
+WIDEST = 3.0  # a row's size is cut at so many times its category's median
 CUT_DEVIATION = 4.0  # deviations are cut at so many times the median deviation in their context
 LUMPY = 0.25  # a median deviation below this share of the mean deviation counts as zero
-KNOWN = 3  # networks see one row in so many as one that the context model was fitted on
+KNOWN = 3  # one training row in so many is made relative with itself included in the context fit
 NARROWEST = 0.05  # the smallest spread in a context, as a share of the overall spread
-NEW_ROW = 1.5  # over n: by how much more a new row is spread than n rows tell about their middle, by Student's t
+NEW_ROW = 1.5  # over n: how much wider a new row's deviation is, since its middle was estimated from n rows
 KNEE = 5.0  # relative behaviours beyond are bent like a logarithm
 SAME_CATEGORY = (
     1e-6  # distance of equal categories in scaled units, where other libraries may round last digits otherwise
@@ -111,12 +111,13 @@ class Context(FrozenArrays):
         feature_of_column: Whole,
         seed: int,
         *,
-        weighed: bool = False,
+        keep_column_weights: bool = False,
     ) -> "tuple[Context, Matrix]":
         """Fit a context model; return it, and the rows of X made relative as if each were new to it.
 
-        `feature_of_column` (q,) says which context columns encode the same feature, such as a category. With `weighed`
-        a representation has scaled down columns that are to count less, and they do; else all behaviours count alike.
+        `feature_of_column` (q,) says which context columns encode the same feature, such as a category. With
+        `keep_column_weights`, columns scaled down by a representation keep their lower weight; otherwise all behaviours
+        weigh alike.
         """
         z = scaling.scaled(X)
         c = z[:, given]
@@ -135,14 +136,15 @@ class Context(FrozenArrays):
         center_forest, predictions = Forest.fit(c, rest, trees=TREES_OF_CENTER, leaf=LEAF_OF_CENTER, seed=seed)
         share = share_explained(rest, predictions)
         center_forest = center_forest.times(share)
-        # Within the range of the behaviour, the middle without the row itself is x - rest + share * predictions.
+        # Leave-one-out middle, clipped to the behaviour's range (`rest` is already leave-one-out).
         rest = x - np.clip(x - rest + share * predictions, behaviour_range[0], behaviour_range[1])
 
         # The sizes of the deviations from the middle. The spread is their mean, given the context.
         size = _cut_outliers(c, np.abs(rest), features, seed + 2)
         size = pool_degenerate_columns(size, rest)
-        if weighed:
-            size = size / np.clip(x.std(0), 1e-9, 1.0)  # what was scaled down keeps its small spread
+        if keep_column_weights:
+            # Divide by a standard deviation below 1, so that relative values of scaled-down columns stay small.
+            size = size / np.clip(x.std(0), 1e-9, 1.0)
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
 
         # The spread.
@@ -305,8 +307,8 @@ def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Mat
     """Return the ridge regression of sizes on c, (1 + q, d), and its prediction of each row without the row, (n, d).
 
     Large sizes are less certain: each row weighs the inverse square of its predicted size, so that the line holds for
-    narrow contexts too. Of its slope only the share is taken that predicts rows left out best, by the likelihood of
-    exponential sizes: a line that predicts tiny sizes for wide rows is worse than none.
+    narrow contexts too. The slope is multiplied by the share in SHARES with the best leave-one-out likelihood, taking
+    sizes as exponential: a line that predicts tiny sizes for wide rows is worse than none.
     """
     rows = np.column_stack([np.ones(len(c)), c])
     penalty = np.diag([1e-9] + [RIDGE_OF_SPREAD] * c.shape[1])
@@ -336,7 +338,7 @@ def fit_effects(
     """Return the effects of categories on the rest, and those of each row's category computed without the row.
 
     None: there are no categories. An effect is a mean, shrunk toward 0 by a factor, which is the third result,
-    (categories, d). It is the smaller, the fewer rows the category has, and the less categories differ beside the
+    (categories, d). The factor is smaller for small categories, and where categories differ little compared with the
     variance within them. With `beyond_chance`, no row is taken for an outlier, and categories must differ by more than
     chance.
     """
@@ -351,12 +353,12 @@ def fit_effects(
     sums = np.stack([np.bincount(category, column, minlength=len(counts)) for column in values.T], axis=1)
     means = sums / counts[:, None]
     within = np.square(values - means[category]).sum(0) / max(len(c) - len(counts), 1)
-    chance = _chance(counts) if beyond_chance else len(counts) / len(c)
+    chance = _chance_variance_ratio(counts) if beyond_chance else len(counts) / len(c)
     between = np.average(np.square(means), axis=0, weights=counts) - within * chance
-    draw = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
-    effects = CategoryEffects(columns, c[first][:, columns], sums / (counts[:, None] + draw))
-    without_row = (sums[category] - values) / (counts[category][:, None] - 1 + draw)
-    return effects, without_row, counts[:, None] / (counts[:, None] + draw)
+    prior_count = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
+    effects = CategoryEffects(columns, c[first][:, columns], sums / (counts[:, None] + prior_count))
+    without_row = (sums[category] - values) / (counts[category][:, None] - 1 + prior_count)
+    return effects, without_row, counts[:, None] / (counts[:, None] + prior_count)
 
 
 def fit_spread_effects(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[CategoryEffects, Matrix] | None:
@@ -376,20 +378,23 @@ def fit_spread_effects(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Catego
     least = NARROWEST * ratio.mean(0)
     means = np.maximum(sums / counts[:, None], least)
     within = np.square(ratio / means[category] - 1).sum(0) / max(len(c) - len(counts), 1)
-    between = np.average(np.square(np.log(means)), axis=0, weights=counts) - within * _chance(counts)
-    draw = np.maximum(within / np.maximum(between, 1e-3 * within + 1e-12), 1e-9)  # (d,)
+    between = np.average(np.square(np.log(means)), axis=0, weights=counts) - within * _chance_variance_ratio(counts)
+    prior_count = np.maximum(within / np.maximum(between, 1e-3 * within + 1e-12), 1e-9)  # (d,)
     others = counts[category][:, None] - 1
     without_row = np.maximum((sums[category] - ratio) / np.maximum(others, 1), least)
 
     def shrunk(means: Matrix, n: Whole) -> Matrix:
-        return np.asarray(np.exp(np.log(means) * (n / (n + draw))) * (1 + NEW_ROW / (n + 1 + draw)) - 1)
+        return np.asarray(np.exp(np.log(means) * (n / (n + prior_count))) * (1 + NEW_ROW / (n + 1 + prior_count)) - 1)
 
     effects = CategoryEffects(columns, c[first][:, columns], shrunk(means, counts[:, None]))
     return effects, shrunk(without_row, others)
 
 
-def _chance(counts: Whole) -> float:
-    """Return the variance of the categories' means by chance, plus a standard error, over that within categories."""
+def _chance_variance_ratio(counts: Whole) -> float:
+    """Return an upper limit of the between-category variance by chance alone, as a share of the variance within.
+
+    It is the mean of that variance plus one standard error.
+    """
     return float((len(counts) + np.sqrt(2 * len(counts))) / counts.sum())
 
 
@@ -425,7 +430,7 @@ class ContextCalibration(FrozenArrays):
     knots: Matrix  # (2, k) of the global and of the local units, rising
     shares: Matrix  # (2, k) of all rows that score below the knots, rising
     category_effects: tuple[CategoryEffects, ...]  # what each category adds to the 2 k shares
-    own_weights: tuple[Matrix, ...]  # (categories,) of the category's own rows in its shares at TENTH, from 0 to 1
+    own_weights: tuple[Matrix, ...]  # (categories,) of own rows (against all) in shares below the 10% knot
     forest: Forest  # adds to the shares too
 
     @classmethod
@@ -435,8 +440,8 @@ class ContextCalibration(FrozenArrays):
         """Fit to relative rows and their units, (n, 2); return also the units, shifted as if the rows were new.
 
         Each of `features` is a group of context columns that encode one feature, such as a country. Shares at all knots
-        are shrunk together, along the principal axes of their variation by chance: so a category of 40 rows has its own
-        tail, where categories differ in their tails, though few of its rows lie there.
+        are correlated; they are shrunk along the principal axes of their covariance: so a category of 40 rows has its
+        own tail, where categories differ in their tails, though few of its rows lie there.
         """
         c = rows[:, given] / CONTEXT_SCALE
         knots = enforce_increasing(np.quantile(units, QUANTILES, axis=0).T, CLOSEST_KNOTS)
@@ -465,9 +470,10 @@ class ContextCalibration(FrozenArrays):
         return self.shift(units, self.forest(c) + sum(effects(c) for effects in self.category_effects))
 
     def shift(self, units: Matrix, excess: Matrix) -> Matrix:  # (n, 2), (n, 2 k) -> (n, 2)
-        """Shift head scores so that as large a share of all rows lies below as lay of the rows of the same context.
+        """Map each head score to the overall score of equal rank.
 
-        `excess` is by how much the share below each knot is larger in the row's context than among all rows.
+        The share of its context below it becomes the share of all rows below it. `excess` is by how much the share
+        below each knot is larger in the row's context than among all rows.
         """
         shifted = np.empty_like(units)
         for head, (knots, of_head) in enumerate(zip(self.knots, np.split(excess, 2, axis=1), strict=True)):
@@ -486,12 +492,12 @@ class ContextCalibration(FrozenArrays):
         the share below.
         """
         knots = self.knots[head]
-        odds_of_all = log_odds(self.shares[head])
+        logits_of_all = log_odds(self.shares[head])
         slopes = self.slopes()[head]
-        odds = log_odds(np.clip(self.shares[head] + excess, LEAST, 1 - LEAST))
-        inside = np.clip(odds[:, :, None] - odds_of_all[:-1], 0.0, np.diff(odds_of_all)) @ slopes
-        beyond = np.minimum(odds - odds_of_all[0], 0.0) * slopes[0]
-        beyond = beyond + np.maximum(odds - odds_of_all[-1], 0.0) * slopes[-1]
+        logits = log_odds(np.clip(self.shares[head] + excess, LEAST, 1 - LEAST))
+        inside = np.clip(logits[:, :, None] - logits_of_all[:-1], 0.0, np.diff(logits_of_all)) @ slopes
+        beyond = np.minimum(logits - logits_of_all[0], 0.0) * slopes[0]
+        beyond = beyond + np.maximum(logits - logits_of_all[-1], 0.0) * slopes[-1]
         at = np.clip(knots[0] + inside + beyond, knots - LARGEST_SHIFT, knots + LARGEST_SHIFT)
         return enforce_increasing(at, FLATTEST * np.diff(knots))
 
@@ -506,8 +512,8 @@ class ContextCalibration(FrozenArrays):
         It is 0 where the share does not rise, since a head scores nearly all rows alike: no score shifts there.
         """
         gaps = np.diff(self.knots)
-        odds = np.diff(log_odds(self.shares))
-        return np.divide(gaps, odds, out=np.zeros_like(gaps), where=odds > 0)
+        logits = np.diff(log_odds(self.shares))
+        return np.divide(gaps, logits, out=np.zeros_like(gaps), where=logits > 0)
 
 
 def log_odds(share: Matrix) -> Matrix:

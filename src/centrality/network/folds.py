@@ -46,14 +46,14 @@ class Folds:
         return len(set(self.left_out)) > 1
 
     @property
-    def leaves_enough(self) -> bool:
+    def can_train(self) -> bool:
         """Say whether each network has enough rows to learn from."""
         return len(self.fold_of_row) - max(self._rows_left_out()) >= FEWEST_LEARNED
 
     @property
-    def suffices(self) -> bool:
+    def can_calibrate(self) -> bool:
         """Say whether each network has enough rows to learn from, and enough others to be calibrated by."""
-        return self.leaves_enough and min(self._rows_left_out()) >= FEWEST_UNSEEN
+        return self.can_train and min(self._rows_left_out()) >= FEWEST_UNSEEN
 
     def _rows_left_out(self) -> list[int]:
         """Return how many rows each network leaves out."""
@@ -179,7 +179,7 @@ def split(
         fold[order[: int(share * count)]] = 0
     fold_of_row = fold if records is None else fold[records.of_row]
     folds = Folds(fold_of_row, _left_out_by(members, members_differ=members_differ))
-    return folds if folds.suffices else None
+    return folds if folds.can_calibrate else None
 
 
 def split_few(
