@@ -74,7 +74,10 @@ def test_the_sdist_holds_every_file_of_the_package_and_its_tests_but_no_environm
 def test_without_a_compiler_an_installation_from_source_fails_and_says_what_to_install(dist, tmp_path):
     """Of the sdist, in which nothing is compiled, where no compiler can be found."""
     with tarfile.open(next(dist.glob("*.tar.gz"))) as sdist:
-        sdist.extractall(tmp_path, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
+            sdist.extractall(tmp_path, filter="data")
+        else:
+            sdist.extractall(tmp_path)
     copy = tmp_path / f"centrality-{__version__}"
     nowhere = {name: value for name, value in os.environ.items() if name not in ("CXX", "PATH")} | {"PATH": "/nowhere"}
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
