@@ -48,7 +48,7 @@ class Contents:
     """What a column's cells hold as vectors, (n, d), zeros where there is nothing, and which cells have which fault."""
 
     vectors: Matrix
-    there: Mask
+    present: Mask
     faults: dict[str, Mask]
     rarity: Column | None = None  # of a text's words
 
@@ -58,7 +58,7 @@ class BlockCells(Cells):
     """A block column's cells: their number and, for comparison with other blocks, their main components."""
 
     components: Matrix  # (n, k) zeros where there is nothing
-    there: Mask
+    present: Mask
     deviations: Column
 
 
@@ -75,9 +75,9 @@ class BlockEncoder(ColumnEncoder):
 
     def learn(self, contents: Contents) -> None:
         """Learn main components and how rare an oddness is, from the contents of fitting as if new."""
-        self.main = MainComponents.of(contents.vectors[contents.there])
-        self.missing = 1 - float(contents.there.mean())
-        self.rarity = Rarity.of(self._oddness(contents, as_new=True)[contents.there])
+        self.main = MainComponents.of(contents.vectors[contents.present])
+        self.missing = 1 - float(contents.present.mean())
+        self.rarity = Rarity.of(self._oddness(contents, as_new=True)[contents.present])
 
     def _oddness(self, contents: Contents, *, as_new: bool) -> Column:
         return self.main.oddness(contents.vectors, as_new=as_new)
@@ -89,14 +89,14 @@ class BlockEncoder(ColumnEncoder):
         return self._encoded(self.contents(name, values, as_new=True), as_new=True)
 
     def _encoded(self, contents: Contents, *, as_new: bool) -> BlockCells:
-        there = contents.there
-        deviations = np.where(there, self.rarity.deviations(self._oddness(contents, as_new=as_new)), USUAL)
-        components = self.main.components(contents.vectors) * there[:, None]
+        present = contents.present
+        deviations = np.where(present, self.rarity.deviations(self._oddness(contents, as_new=as_new)), USUAL)
+        components = self.main.components(contents.vectors) * present[:, None]
         block = WEIGHT * (deviations - USUAL)[:, None]
         if self.missing:
-            block = np.column_stack([block, ~there - self.missing])
+            block = np.column_stack([block, ~present - self.missing])
         faults = {fault: where for fault, where in contents.faults.items() if fault != ABSENT or not self.missing}
-        return BlockCells(block, np.zeros(len(there), dtype=bool), faults, components, there, deviations)
+        return BlockCells(block, np.zeros(len(present), dtype=bool), faults, components, present, deviations)
 
     def outlying_code(self) -> NDArray[np.float64]:
         code = WEIGHT * (FARTHEST / 2 - USUAL)
@@ -149,8 +149,8 @@ class VectorBlock(BlockEncoder):
         encoder = cls()
         encoder._width = _usual_length(name, values)
         contents = encoder.contents(name, values)
-        if (contents.vectors[contents.there] == contents.vectors[contents.there][:1]).all():
-            return LeftOut("every vector is the same") if contents.there.any() else LeftOut.empty()
+        if (contents.vectors[contents.present] == contents.vectors[contents.present][:1]).all():
+            return LeftOut("every vector is the same") if contents.present.any() else LeftOut.empty()
         encoder.learn(contents)
         return encoder
 
@@ -158,7 +158,7 @@ class VectorBlock(BlockEncoder):
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
         lists = as_lists(values)
-        there = mask_of(lists.is_valid())
+        present = mask_of(lists.is_valid())
         width = self._width or len(self.main.center)
         right_length = mask_of(pc.equal(pc.list_value_length(lists), width).fill_null(False))  # noqa: FBT003
         vectors = np.zeros((len(lists), width))
@@ -167,13 +167,13 @@ class VectorBlock(BlockEncoder):
         finite = np.isfinite(vectors).all(1)
         vectors[~finite] = 0.0
         readable = right_length & finite
-        return Contents(vectors, readable, {NO_VECTOR: there & ~readable, ABSENT: ~there})
+        return Contents(vectors, readable, {NO_VECTOR: present & ~readable, ABSENT: ~present})
 
     def describe(self) -> str:
         return f"vector of {len(self.main.center)} numbers, weighed as one{self.gaps_in_words()}"
 
     def to_show(self, values: pa.ChunkedArray) -> list[object]:
-        return [f"of {len(self.main.center)} numbers" if there else None for there in values.is_valid().to_pylist()]
+        return [f"of {len(self.main.center)} numbers" if cell else None for cell in values.is_valid().to_pylist()]
 
 
 def as_lists(values: pa.ChunkedArray) -> pa.Array:
@@ -187,10 +187,10 @@ def _written(text: str | None) -> list[float] | None:
     if text is None or not text.strip():
         return None
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return []  # which has no vector's length
-    return found if isinstance(found, list) and all(isinstance(x, int | float) for x in found) else []
+    return value if isinstance(value, list) and all(isinstance(x, int | float) for x in value) else []
 
 
 def _usual_length(name: str, values: pa.ChunkedArray) -> int:
@@ -277,7 +277,7 @@ class Pictures(BlockEncoder):
     def fit(cls, name: str, values: pa.ChunkedArray, images: Images, folder: str | None) -> "Pictures | LeftOut":
         encoder = cls(_images=images, _folder=folder)
         contents = encoder.contents(name, values)
-        with_content = contents.vectors[contents.there]
+        with_content = contents.vectors[contents.present]
         if not len(with_content):
             return LeftOut(f"none of its pictures could be read{encoder._such_as(values)}")
         if (with_content == with_content[:1]).all():
@@ -304,16 +304,16 @@ class Pictures(BlockEncoder):
             items: list[object] = [None if text is None else self._place_of(text) for text in texts]
         else:
             items = values.to_pylist()
-        found, fingerprint = self._images.vectors_or_none(items, self._memory if self._images.cache is None else None)
+        encoded, fingerprint = self._images.vectors_or_none(items, self._memory if self._images.cache is None else None)
         if self.fingerprint:
             require_same(self.fingerprint, fingerprint, str(self._images.model))
         self.fingerprint = fingerprint
-        width = next((len(vector) for vector in found if vector is not None), 0)
+        width = next((len(vector) for vector in encoded if vector is not None), 0)
         width = len(self.main.center) if hasattr(self, "main") else width
         vectors = np.zeros((len(items), width))
-        readable = np.array([vector is not None for vector in found], dtype=bool)
+        readable = np.array([vector is not None for vector in encoded], dtype=bool)
         if readable.any():
-            vectors[readable] = np.stack([vector for vector in found if vector is not None])
+            vectors[readable] = np.stack([vector for vector in encoded if vector is not None])
         empty = readable & ~vectors.any(1)
         vectors[empty] = 0.0
         absent = np.array([item is None for item in items], dtype=bool)
@@ -324,7 +324,7 @@ class Pictures(BlockEncoder):
     def to_show(self, values: pa.ChunkedArray) -> list[object]:
         if is_text(values.type):
             return list(values.to_pylist())
-        return ["picture" if there else None for there in values.is_valid().to_pylist()]
+        return ["picture" if cell else None for cell in values.is_valid().to_pylist()]
 
     def _place_of(self, path: str) -> str:
         """Return where the file of this path is: from the folder of the table, or from here."""
@@ -367,10 +367,10 @@ def are_long_texts(texts: pa.ChunkedArray) -> bool:
     >>> are_long_texts(pa.chunked_array([["Oslo", "Rome"] * 50]))
     False
     """
-    there = texts.drop_null()
-    if len(there) < FEWEST_TEXTS or len(there.unique()) < len(there) / 2:
+    texts_present = texts.drop_null()
+    if len(texts_present) < FEWEST_TEXTS or len(texts_present.unique()) < len(texts_present) / 2:
         return False
-    words = pc.count_substring_regex(pc.utf8_trim_whitespace(there), r"\s+")
+    words = pc.count_substring_regex(pc.utf8_trim_whitespace(texts_present), r"\s+")
     return bool(pc.quantile(words, 0.5)[0].as_py() >= MANY_WORDS - 1)
 
 
@@ -418,10 +418,10 @@ class LongTexts(BlockEncoder):
 
     def learn(self, contents: Contents) -> None:
         assert contents.rarity is not None
-        there = contents.there
-        main = MainComponents.of(contents.vectors[there])
-        self.of_topics = Rarity.of(main.oddness(contents.vectors, as_new=True)[there])
-        self.of_words = Rarity.of(contents.rarity[there])
+        present = contents.present
+        main = MainComponents.of(contents.vectors[present])
+        self.of_topics = Rarity.of(main.oddness(contents.vectors, as_new=True)[present])
+        self.of_words = Rarity.of(contents.rarity[present])
         super().learn(contents)
 
     def _oddness(self, contents: Contents, *, as_new: bool) -> Column:
@@ -451,13 +451,13 @@ class LongTexts(BlockEncoder):
 
         if not self._places:
             self._places = {word: place for place, word in enumerate(self.vocabulary)}
-        found: list[int] = []
+        places_of_words: list[int] = []
         lengths = []
         for text in texts:
             words = WORD.findall(text.lower())
             lengths.append(len(words))
-            found.extend(map(self._places.get, words, repeat(UNKNOWN)))
-        places = np.array(found, dtype=np.int64)
+            places_of_words.extend(map(self._places.get, words, repeat(UNKNOWN)))
+        places = np.array(places_of_words, dtype=np.int64)
         known = places != UNKNOWN
         ends = np.concatenate([[0], np.cumsum(known)])[np.cumsum([0, *lengths])]
         shape = len(texts), len(self.vocabulary)

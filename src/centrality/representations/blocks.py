@@ -107,9 +107,9 @@ class MainComponents:
         moved = sample - center
         variances, axes = np.linalg.eigh(moved.T @ moved / len(moved))
         variances, axes = np.maximum(variances[::-1], 0.0), axes[:, ::-1].T
-        there = int((variances > 1e-9 * variances[0]).sum()) if variances[0] > 0 else 0
-        count = min(MOST_COMPONENTS, max(1, n // ROWS_PER_COMPONENT), there)
-        others = variances[count:there]
+        varying = int((variances > 1e-9 * variances[0]).sum()) if variances[0] > 0 else 0
+        count = min(MOST_COMPONENTS, max(1, n // ROWS_PER_COMPONENT), varying)
+        others = variances[count:varying]
         rest = float(others.sum())
         rest_numbers = rest**2 / float(np.square(others).sum()) if rest > 0 else 0.0
         return cls(center, np.ascontiguousarray(axes[:count]), np.sqrt(variances[:count]), rest, rest_numbers, n)
@@ -218,15 +218,15 @@ class Agreement:
 
 def nearest_rows(places: Matrix, among: Matrix, top: int) -> NDArray[np.intp]:  # (n, top)
     """Return which rows lie nearest to each place, the nearest first, but for those that are the same."""
-    found = np.empty((len(places), min(top, max(len(among) - 1, 1))), dtype=np.intp)
+    neighbours = np.empty((len(places), min(top, max(len(among) - 1, 1))), dtype=np.intp)
     squares = np.square(among).sum(1)
     for row, place in enumerate(places):
-        own = float(place @ place)
-        distance = squares - 2 * among @ place + own
-        distance[distance <= SAME * (squares + own)] = np.inf
-        nearest = np.argpartition(distance, found.shape[1] - 1)[: found.shape[1]]
-        found[row] = nearest[np.argsort(distance[nearest], kind="stable")]
-    return found
+        size = float(place @ place)
+        distance = squares - 2 * among @ place + size
+        distance[distance <= SAME * (squares + size)] = np.inf
+        nearest = np.argpartition(distance, neighbours.shape[1] - 1)[: neighbours.shape[1]]
+        neighbours[row] = nearest[np.argsort(distance[nearest], kind="stable")]
+    return neighbours
 
 
 def draw_in(components: Matrix) -> Matrix:
@@ -248,12 +248,12 @@ def _misfit(left: Matrix, right: Matrix, correlations: Column) -> Column:
     return np.asarray((apart / (2 * (1 - square)) + 0.5 * np.log(1 - square)).sum(1))
 
 
-def agreements(components: dict[str, Matrix], there: dict[str, Mask]) -> dict[tuple[str, str], Agreement]:
+def agreements(components: dict[str, Matrix], present: dict[str, Mask]) -> dict[tuple[str, str], Agreement]:
     """Return the pairs of blocks that say something about each other, at most so many: those that say most."""
-    found = {}
+    by_pair = {}
     for one, other in combinations(components, 2):
-        both = there[one] & there[other]
-        if (agreement := Agreement.of(components[one][both], components[other][both])) is not None:
-            found[one, other] = agreement
-    most = sorted(found, key=lambda pair: -found[pair].information())[:MOST_PAIRS]
-    return {pair: agreement for pair, agreement in found.items() if pair in most}
+        in_both = present[one] & present[other]
+        if (agreement := Agreement.of(components[one][in_both], components[other][in_both])) is not None:
+            by_pair[one, other] = agreement
+    most = sorted(by_pair, key=lambda pair: -by_pair[pair].information())[:MOST_PAIRS]
+    return {pair: agreement for pair, agreement in by_pair.items() if pair in most}

@@ -37,40 +37,40 @@ class MixedRows:
         if plain.shape[1] and len(plain) > 1:
             mixed.rest = MainComponents.of(plain)
             mixed.rest_rarity = Rarity.of(mixed.rest.oddness(_plain(encoded, drawn_in=False), as_new=True))
-        components, there = mixed._components(encoded)
-        mixed.pairs = agreements(components, there)
+        components, present = mixed._components(encoded)
+        mixed.pairs = agreements(components, present)
         return mixed
 
     def _components(self, encoded: Mapping[str, Cells]) -> tuple[dict[str, Matrix], dict[str, Mask]]:
         """Return the main components of each block, and in which rows it is there."""
         blocks = {name: cells for name, cells in encoded.items() if isinstance(cells, BlockCells)}
         components = {name: cells.components for name, cells in blocks.items()}
-        there = {name: cells.there for name, cells in blocks.items()}
+        present = {name: cells.present for name, cells in blocks.items()}
         if self.rest is not None:
             plain = _plain(encoded)
             components[REST] = self.rest.components(plain)
-            there[REST] = np.ones(len(plain), dtype=bool)
-        return components, there
+            present[REST] = np.ones(len(plain), dtype=bool)
+        return components, present
 
     def deviations(self, encoded: Mapping[str, Cells], *, as_new: bool = False) -> dict[tuple[str, str], Column]:
         """Return how rare it is that two blocks go together so badly; the usual number where one is missing.
 
         With `as_new`, of the rows of fitting, as if they had not been there.
         """
-        components, there = self._components(encoded)
-        found = {}
+        components, present = self._components(encoded)
+        by_pair = {}
         for (one, other), agreement in self.pairs.items():
-            both = there[one] & there[other]
+            in_both = present[one] & present[other]
             measure = agreement.as_new if as_new else agreement.deviations
-            found[one, other] = np.full(len(both), USUAL)
-            found[one, other][both] = measure(components[one][both], components[other][both])
-        return found
+            by_pair[one, other] = np.full(len(in_both), USUAL)
+            by_pair[one, other][in_both] = measure(components[one][in_both], components[other][in_both])
+        return by_pair
 
     def numbers(self, encoded: Mapping[str, Cells], *, as_new: bool = False) -> Matrix:  # (n, pairs)
         """Return the numbers of a vector that say how badly the pairs of blocks go together."""
-        found = self.deviations(encoded, as_new=as_new).values()
+        columns = self.deviations(encoded, as_new=as_new).values()
         length = len(next(iter(encoded.values())).gaps)
-        return WEIGHT * (np.column_stack(list(found)) - USUAL) if found else np.empty((length, 0))
+        return WEIGHT * (np.column_stack(list(columns)) - USUAL) if columns else np.empty((length, 0))
 
     def names(self) -> list[str]:
         """Return the names of the pairs."""
@@ -78,17 +78,17 @@ class MixedRows:
 
     def by_block(self, encoded: Mapping[str, Cells]) -> dict[str, Column]:
         """Return how many deviations off each block and each pair is; NaN where a block is missing."""
-        found = {
-            name: np.where(cells.there, cells.deviations, np.nan)
+        by_block = {
+            name: np.where(cells.present, cells.deviations, np.nan)
             for name, cells in encoded.items()
             if isinstance(cells, BlockCells)
         }
         if self.rest is not None and self.rest_rarity is not None:
-            found[REST] = self.rest_rarity.deviations(self.rest.oddness(_plain(encoded, drawn_in=False)))
+            by_block[REST] = self.rest_rarity.deviations(self.rest.oddness(_plain(encoded, drawn_in=False)))
         for pair, deviations in self.deviations(encoded).items():
-            missing = np.isnan(found[pair[0]]) | np.isnan(found[pair[1]])
-            found[pair_name(pair)] = np.where(missing, np.nan, deviations)
-        return found
+            missing = np.isnan(by_block[pair[0]]) | np.isnan(by_block[pair[1]])
+            by_block[pair_name(pair)] = np.where(missing, np.nan, deviations)
+        return by_block
 
     def state(self) -> tuple[State, Arrays]:
         """Return what was learned, as JSON values and arrays."""

@@ -268,9 +268,9 @@ class Table(Representation):
         check_is_fitted(self)
         blocks = [name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)]
         if block is not None and block not in blocks:
-            said = first_few(blocks) if blocks else "none: no column holds pictures, long texts or vectors"
+            choices = first_few(blocks) if blocks else "none: no column holds pictures, long texts or vectors"
             raise TableError(
-                f"block must be a column of pictures, long texts or vectors, got {block!r}. There are {said}."
+                f"block must be a column of pictures, long texts or vectors, got {block!r}. There are {choices}."
             )
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
@@ -341,9 +341,9 @@ class Table(Representation):
 
     def measurements(self) -> NDArray[np.bool_]:
         first = np.cumsum([0, *self._widths()[:-1]])
-        found = np.zeros(sum(self._widths()) + len(self._pair_names()), dtype=bool)
-        found[first] = [isinstance(self._encoders[name], Numbers) for name in self.columns_ or []]
-        return found
+        measured = np.zeros(sum(self._widths()) + len(self._pair_names()), dtype=bool)
+        measured[first] = [isinstance(self._encoders[name], Numbers) for name in self.columns_ or []]
+        return measured
 
     def values(self, X: ItemsLike) -> list[list[object]]:
         table = as_arrow(X)

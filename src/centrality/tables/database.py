@@ -9,18 +9,20 @@ What a database cannot do like the others is in a file of its own beside this on
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
 
 from centrality._internal.checks import InputError
+from centrality._internal.files import require_place
 from centrality.tables.columns import BATCH, Sink, Source, TableError, Types, first_few, require
 
 Place: TypeAlias = str | os.PathLike[str]
@@ -217,6 +219,56 @@ class Session:
     def close(self) -> None:
         """Close the connection; what was not committed is undone."""
         raise NotImplementedError
+
+
+class FileSession(Session):
+    """A connection to a database that is a file, which only reads unless it is to write."""
+
+    def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
+        self._name, self._path, self._writes = name, path, writes
+        self.is_new = writes and not path.exists()
+        self._owner = shares if isinstance(shares, type(self)) else self
+        self.connection: Any
+        if self._owner is not self:
+            self.connection = self._share(self._owner.connection)
+            return
+        if not writes and not path.is_file():
+            raise DatabaseError(f"{name}: there is no such file.")
+        require_place(path)
+        with self._in_words():
+            self.connection = self._open()
+
+    @classmethod
+    def of_address(cls, name: str, address: str, *, writes: bool, shared: dict[str, Session] | None) -> Self:
+        """Connect; the shared sessions of one file have one connection, as a process may open it in one way only."""
+        kind, _, place = address.partition(":")
+        path = Path(place.removeprefix("//"))
+        if shared is None:
+            return cls(name, path, writes=writes)
+        key = f"{kind}:{path.absolute()}"
+        if key not in shared:
+            shared[key] = cls(name, path, writes=writes)
+        return cls(name, path, writes=writes, shares=shared[key])
+
+    def _open(self) -> Any:
+        """Return a connection to the file."""
+        raise NotImplementedError
+
+    def _share(self, connection: Any) -> Any:
+        """Return what a second session of the same file uses."""
+        return connection
+
+    def _in_words(self) -> AbstractContextManager[None]:
+        """Raise an error of the database as one of ours."""
+        raise NotImplementedError
+
+    def execute(self, sql: str) -> None:
+        with self._in_words():
+            self.connection.execute(sql)
+
+    def values(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._in_words():
+            return list(self.connection.execute(sql).fetchall())
 
 
 ACCESS: ContextVar[Access] = ContextVar("ACCESS", default=Access())  # noqa: B039  (it is frozen)

@@ -8,9 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from centrality._internal.checks import optional
-from centrality._internal.files import require_place
 from centrality.tables.columns import BATCH
-from centrality.tables.database import Access, DatabaseError, Session, TableName, quoted
+from centrality.tables.database import Access, DatabaseError, FileSession, Session, TableName, quoted
 
 AS_TEXT = ("STRUCT", "MAP", "UNION", "JSON", "UUID", "BIT", "TIME WITH TIME ZONE", "TIME_NS")
 AS_NUMBER = ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT")
@@ -18,53 +17,35 @@ MEANWHILE = "centrality_rows_to_write"  # the name of the rows that are being wr
 
 
 def connect(name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None) -> "DuckDB":
-    """Connect; the shared sessions of one file are one instance, since a process may open it in one way only."""
-    path = Path(address.removeprefix("duckdb:").removeprefix("//"))
-    if shared is None:
-        return DuckDB(name, path, writes=writes)
-    key = f"duckdb:{path.absolute()}"
-    if key not in shared:
-        shared[key] = DuckDB(name, path, writes=writes)
-    return DuckDB(name, path, writes=writes, shares=shared[key])
+    """Connect; the shared sessions of one file are one instance."""
+    return DuckDB.of_address(name, address, writes=writes, shared=shared)
 
 
-class DuckDB(Session):
-    """A connection to a file, which only reads unless it is to write."""
+class DuckDB(FileSession):
+    """A connection to a file of DuckDB."""
 
     def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
-        duckdb = optional("duckdb", "databases")
-        self._error, self._name, self._path = duckdb.Error, name, path
-        self.is_new = writes and not path.exists()
-        self._owner = shares if isinstance(shares, DuckDB) else self
-        self.connection: Any
-        if self._owner is not self:
-            self.connection = self._owner.connection.cursor()
-        else:
-            if not writes and not path.is_file():
-                raise DatabaseError(f"{name}: there is no such file.")
-            require_place(path)
-            with self._in_words():
-                self.connection = duckdb.connect(str(path), read_only=not writes)
-                # What a query names are tables of this file: no other file is read or written.
-                self.connection.execute("SET enable_external_access = false")
+        self._duckdb = optional("duckdb", "databases")
+        super().__init__(name, path, writes=writes, shares=shares)
         self.execute("BEGIN TRANSACTION")
+
+    def _open(self) -> Any:
+        connection = self._duckdb.connect(str(self._path), read_only=not self._writes)
+        # What a query names are tables of this file: no other file is read or written.
+        connection.execute("SET enable_external_access = false")
+        return connection
+
+    def _share(self, connection: Any) -> Any:
+        return connection.cursor()
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
         try:
             yield
-        except self._error as error:
+        except self._duckdb.Error as error:
             text = str(error).split("\n", maxsplit=1)[0].rstrip(".")
             advice = " Somebody else has it open: close it there, or wait." if "lock" in text.lower() else ""
             raise DatabaseError(f"{self._name}: {text}.{advice}") from None
-
-    def execute(self, sql: str) -> None:
-        with self._in_words():
-            self.connection.execute(sql)
-
-    def values(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._in_words():
-            return list(self.connection.execute(sql).fetchall())
 
     def tables(self) -> list[str]:
         return [

@@ -15,9 +15,8 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from centrality._internal.files import require_place
 from centrality.tables.columns import BATCH, TableError, is_number
-from centrality.tables.database import Access, DatabaseError, Session, TableName, quoted
+from centrality.tables.database import Access, DatabaseError, FileSession, Session, TableName, quoted
 
 ASKED_TOGETHER = 200  # columns whose types are chosen for in one statement
 STATES = {"SQLITE_BUSY": "Somebody else writes to it: try again later", "SQLITE_READONLY": "It may only be read here"}
@@ -25,41 +24,27 @@ STATES = {"SQLITE_BUSY": "Somebody else writes to it: try again later", "SQLITE_
 
 def connect(name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None) -> "SQLite":
     """Connect; the shared sessions of one file are one connection."""
-    path = Path(address.removeprefix("sqlite:").removeprefix("//"))
-    if shared is None:
-        return SQLite(name, path, writes=writes)
-    key = f"sqlite:{path.absolute()}"
-    if key not in shared:
-        shared[key] = SQLite(name, path, writes=writes)
-    return SQLite(name, path, writes=writes, shares=shared[key])
+    return SQLite.of_address(name, address, writes=writes, shared=shared)
 
 
-class SQLite(Session):
-    """A connection to a file, which only reads unless it is to write."""
+class SQLite(FileSession):
+    """A connection to a file of SQLite."""
 
     def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
-        self._name, self._path, self._writes = name, path, writes
-        self.is_new = writes and not path.exists()
-        self._owner = shares if isinstance(shares, SQLite) else self
-        self.connection: sqlite3.Connection
-        if self._owner is not self:
-            self.connection = self._owner.connection
-        else:
-            if not writes and not path.is_file():
-                raise DatabaseError(f"{name}: there is no such file.")
-            require_place(path)
-            mode = "rwc" if writes else "rw"  # a file that was not closed in order is mended when it is opened
-            with self._in_words():
-                self.connection = sqlite3.connect(
-                    f"file:{quote(str(path))}?mode={mode}",
-                    uri=True,
-                    isolation_level=None,
-                    check_same_thread=False,
-                    timeout=30,
-                )
+        super().__init__(name, path, writes=writes, shares=shares)
         self.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
         if not self.connection.in_transaction:
             self.execute("BEGIN")
+
+    def _open(self) -> sqlite3.Connection:
+        mode = "rwc" if self._writes else "rw"  # a file that was not closed in order is mended when it is opened
+        return sqlite3.connect(
+            f"file:{quote(str(self._path))}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=30,
+        )
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -69,14 +54,6 @@ class SQLite(Session):
             advice = STATES.get(getattr(error, "sqlite_errorname", ""), "")
             text = f"{self._name}: {str(error).rstrip('.')}."
             raise DatabaseError(f"{text} {advice}." if advice else text) from None
-
-    def execute(self, sql: str) -> None:
-        with self._in_words():
-            self.connection.execute(sql)
-
-    def values(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._in_words():
-            return list(self.connection.execute(sql).fetchall())
 
     def tables(self) -> list[str]:
         listed = (
