@@ -3,10 +3,12 @@
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from centrality._internal import checks
 from centrality._internal.checks import InputError
+from centrality.representations import Table
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3)])
@@ -70,3 +72,12 @@ def test_a_warning_points_at_the_line_of_the_caller_outside_the_package():
         warnings.simplefilter("always")
         checks.warn_caller("mind this")
     assert [(str(one.message), one.filename) for one in caught] == [("mind this", __file__)]
+
+
+def test_a_note_of_a_method_that_scikit_learn_wraps_points_at_the_caller_too():
+    numbers = [str(number) for number in range(100)]
+    reader = Table().fit(pa.table({"size": numbers, "weight": numbers[::-1]}))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        reader.transform(pa.table({"size": ["five", *numbers[1:]], "weight": numbers}))
+    assert [one.filename for one in caught] == [__file__]

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from centrality import check
 from centrality.findings.kinds import (
     KINDS,
     changes,
@@ -226,3 +228,10 @@ def test_a_new_category_and_a_column_that_is_gone_are_changes():
     sheet = Sheet(sheet.data, sheet.items, sheet.model, None, 0, against=old.data)
     found = {finding.sentence: finding.rows.tolist() for finding in changes.find(sheet)}
     assert found == {"sent is gone": [], "wood has 1 new value: Esche": PLANTED.tolist()}
+
+
+def test_one_word_among_few_different_numbers_is_unreadable_and_no_level():
+    pieces = np.random.default_rng(0).integers(1, 9, size=600).astype(str).astype(object)
+    pieces[30] = "acht"
+    found = [finding for finding in check(pa.table({"pieces": pieces})) if finding.kind == "unreadable"]
+    assert [(finding.columns, finding.rows.tolist()) for finding in found] == [(("pieces",), [30])]

@@ -17,6 +17,7 @@ from centrality.representations.block_columns import may_be_pictures
 from centrality.tables.columns import is_number, is_text
 from centrality.tables.written_numbers import MISSING_MARKERS, learn_writing
 
+FEW_LEVELS = 20  # one bad level among so many is a twentieth, which is as much as a column of numbers may have
 PROSE = 3.0  # words of a cell, on average, from which on a column is prose
 REPEATED = 0.7  # of the rows: a column with more different values hardly repeats any
 DAY = 86_400e6  # microseconds
@@ -95,12 +96,17 @@ class Column:
 
     @cached_property
     def _date_format(self) -> str | None:
-        return learn_format(self._level_texts())[0] if self.is_text and not self.is_prose else None
+        return learn_format(self._texts_to_learn_from())[0] if self.is_text and not self.is_prose else None
 
     def _level_texts(self) -> pa.ChunkedArray:
         return pa.chunked_array(
             [pa.array([None if level is None else str(level) for level in self.levels], pa.string())]
         )
+
+    def _texts_to_learn_from(self) -> pa.ChunkedArray:
+        """Return the different texts, which all count alike; of few, in each row: else one is too many."""
+        texts = self._level_texts()
+        return texts if len(self.levels) > FEW_LEVELS else texts.take(pa.array(self.codes))
 
     @cached_property
     def level_numbers(self) -> Floats | None:
@@ -114,7 +120,7 @@ class Column:
             return None
         if self._date_format is not None:
             return _days(read_texts(self._level_texts(), self._date_format)[0])
-        writing, _ = learn_writing(self._level_texts())
+        writing, _ = learn_writing(self._texts_to_learn_from())
         numbers = None if writing is None else writing.read(self._level_texts())[0]
         return None if numbers is None or len(np.unique(numbers[np.isfinite(numbers)])) < 2 else numbers
 
