@@ -1,4 +1,4 @@
-"""Hold the scaled rows that training works on, in float32, and behind them synthetic rows.
+"""The scaled rows that training works on, in float32, and behind them synthetic rows.
 
 Synthetic rows are candidates of the global head's comparisons. Any point can be compared, but comparisons among
 training rows alone teach nothing of what lies beyond them: where a column holds zeros and amounts, a large negative

@@ -48,7 +48,7 @@ Values = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Peaks:
-    """Hold how high the blocks of an ordinary series rise: their highest scores, and the curve fitted to these."""
+    """How high the blocks of an ordinary series rise: their highest scores, and the curve fitted to these."""
 
     highest: Values
     length: int  # moments of a block
@@ -124,7 +124,7 @@ def _simulated(blocks: int) -> tuple[Values, Values]:
 
 @dataclass(frozen=True)
 class Event:
-    """Hold an odd stretch: when, how odd, which channels are to blame, and what a reader would say of it.
+    """An odd stretch: when, how odd, which channels are to blame, and what a reader would say of it.
 
     >>> from centrality.series import Event
     >>> print(Event(0.0, 9.0, 4.0, 5e3, (("load", 1.0),), "load hardly moves, at about 3", span="0 to 9"))
@@ -150,7 +150,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Events:
-    """Hold the events of a recording, the oddest first. Print them, or take them one by one.
+    """The events of a recording, the oddest first. Print them, or take them one by one.
 
     >>> from centrality.series import Events
     >>> print(Events((), false_alarms=0.05, per="day", threshold=4.2))

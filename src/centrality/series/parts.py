@@ -35,7 +35,7 @@ IN_BLOCK = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Hold a series ready to be judged: no gaps in its channels, and which moments of them are invented."""
+    """A series ready to be judged: its channels without gaps, and which of their moments are invented."""
 
     values: Values
     unknown: Mask
@@ -137,7 +137,7 @@ def principal_signals(series: list[Prepared], view: int) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class Oddness:
-    """Hold how odd moments, or windows, are: (n,) in all, and (n, channels) each channel alone."""
+    """How odd moments, or windows, are: (n,) in all, and (n, channels) each channel alone."""
 
     whole: Values
     channels: Values
@@ -167,7 +167,7 @@ class Oddness:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Hold how odd the moments of a series are, and the windows of which they are the mean."""
+    """How odd the moments of a series are, and the windows of which they are the mean."""
 
     moments: Oddness
     windows: Values  # in all
@@ -175,7 +175,7 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Hold how so many scores are distributed: rising scores, and the share of all that are at least as high."""
+    """The distribution of many scores: rising scores, and the share of all that are at least as high."""
 
     scores: Values
     shares: Values

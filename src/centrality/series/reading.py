@@ -40,7 +40,7 @@ Places = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Track:
-    """Hold one series on even steps; a long gap is a stretch of BRIDGED + 1 moments without values."""
+    """One series on even steps; a long gap is a stretch of BRIDGED + 1 moments without values."""
 
     name: str  # the value of `by`; empty without one
     clock: Values | float  # the time of each moment in seconds since 1970, or of the first if steps are alike
@@ -59,7 +59,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Recording:
-    """Hold the series of a table, and where its rows are in them."""
+    """The series of a table, and where its rows are in them."""
 
     tracks: Sequence[Track]
     channels: tuple[str, ...]

@@ -24,7 +24,7 @@ NOWHERE = np.zeros(1, dtype=np.intp)
 
 @dataclass(frozen=True)
 class Moment:
-    """Hold what is said of the newest moment by the window that ends with it.
+    """What the window that ends with the newest moment says of it.
 
     >>> from centrality.series import Moment
     >>> Moment(centrality=0.04, p_value=0.001, channels=(("load", 1.0),)).channels[0][0]
@@ -38,7 +38,7 @@ class Moment:
 
 @dataclass
 class _Memory:
-    """Hold the last moments of one series, oldest first, and how long each channel has been silent."""
+    """The last moments of one series, oldest first, and how long each channel has been silent."""
 
     rows: Values  # (window + 1, channels): one more, which the first difference needs
     silent: NDArray[np.int64]

@@ -39,7 +39,7 @@ def differences(values: Values) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """Hold how each channel is clipped and scaled, in both views: (2, channels) each."""
+    """How each channel is clipped and scaled, in both views: (2, channels) each."""
 
     low: Values
     high: Values
