@@ -38,7 +38,7 @@ def test_a_kept_map_is_taken_for_the_same_rows_and_the_same_seed_only(vectors, t
     path, points = tmp_path / "rows.map.npz", np.arange(120.0).reshape(60, 2)
     keep(path, vectors, 0, points)
     for soon in (True, False):
-        found = laid_out(vectors, NO_TABLE, "umap", 0, defer_umap=soon, kept=path)
+        found = laid_out(vectors, NO_TABLE, "umap", 0, defer_umap=soon, map_file=path)
         assert (found.points == points).all()
         assert (found.axes, found.better_layout) == (("UMAP 1", "UMAP 2"), None)
     assert kept_points(path, vectors + 1, 0) is None

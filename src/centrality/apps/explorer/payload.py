@@ -45,7 +45,8 @@ from centrality.network.calibration import ALLOWANCE
 from centrality.network.calibration import Mixing as HeadsMixing
 
 PART = 1 << 20  # bytes that are compressed together
-PROBE, WORTH_IT = 1 << 14, 0.9  # bytes of a part that are tried, and the share of them that may be left
+PROBE = 1 << 14  # bytes of a part that are compressed to try
+WORTH_IT = 0.9  # the share of them that may be left
 HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # of a gzip file without a name or a time
 RAW = -zlib.MAX_WBITS  # deflate without a head of its own
 LAST_BLOCK = b"\x03\x00"  # an empty one, which ends the file
@@ -60,22 +61,23 @@ def gzipped_soon(data: bytes) -> bytes:
     """
     whole = memoryview(data)
     parts = [whole[at : at + PART] for at in range(0, len(data), PART)]
+
+    def deflate(part: memoryview) -> bytes:
+        """Return blocks that do not depend on earlier ones; data that does not shrink is stored as it is."""
+        shrinks = len(zlib.compress(part[:PROBE], 1)) < WORTH_IT * len(part[:PROBE])
+        packer = zlib.compressobj(1 if shrinks else 0, zlib.DEFLATED, RAW)
+        return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
+
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # zlib lets others compute meanwhile
-        blocks = list(threads.map(_deflated, parts))
+        blocks = list(threads.map(deflate, parts))
     tail = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
     return b"".join([HEAD, *blocks, LAST_BLOCK, tail])
 
 
-def _deflated(part: memoryview) -> bytes:
-    """Return blocks of a deflate stream that do not depend on earlier ones; incompressible data is stored as it is."""
-    shrinks = len(zlib.compress(part[:PROBE], 1)) < WORTH_IT * len(part[:PROBE])
-    packer = zlib.compressobj(1 if shrinks else 0, zlib.DEFLATED, RAW)
-    return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
-
-
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
-COARSE_BEYOND, COARSE_BITS = 500_000, 19  # of more points, fewer bits keep a file small; it shows at a zoom of 500
+COARSE_BEYOND = 500_000  # of more points, fewer bits keep a file small
+COARSE_BITS = 19  # it shows at a zoom of 500
 FARTHEST_UNIT = 1e38  # fits float32, which graphics cards have
 COARSE_UNIT_BYTES = 3  # of each of the two units of more points: scores are then off by 5e-6
 USUAL = (0.01, 0.99)  # quantiles between which rows lie as usual
@@ -84,10 +86,12 @@ MARGIN = 1.25  # of the map around the usual range
 FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
 MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
-MOST_COMPARED, FEWEST_NEAR = 10**8, 100  # pairs of rows that a file's neighbours are found among; rows that have some
+MOST_COMPARED = 10**8  # pairs of rows that a file's neighbours are found among
+FEWEST_NEAR = 100  # rows that have neighbours in a file
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 500_000  # in an exported file
-DIGITS, HEAT_DIGITS = 7, 5  # of numbers in its answers: scores are right to a millionth, colours to a step
+DIGITS = 7  # of numbers in its answers: scores are right to a millionth
+HEAT_DIGITS = 5  # colours are right to a step
 
 
 class Buffers:
@@ -193,7 +197,23 @@ def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap
 
 def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: bool) -> tuple[Axes, NDArray[np.uint8]]:
     """Return the description of the map, and the rows' positions on it in planes of bytes."""
-    center, half, reach = _extent(points, own_scales=own_scales)
+    # Both axes share a scale unless each has its own unit.
+    low = points.min(0)
+    high = points.max(0)
+    usual_low, usual_high = np.quantile(points, USUAL, axis=0)
+    half = (high - low) / 2
+    usual_half = (usual_high - usual_low) / 2
+    middle = (usual_low + usual_high) / 2
+    farthest = np.maximum(high - middle, middle - low)
+    if not own_scales:
+        half = np.full(2, half.max())
+        usual_half = np.full(2, usual_half.max())
+        farthest = np.full(2, farthest.max())
+    # Few rows far from all others would squeeze these into a dot: then the map is a little wider than the usual range.
+    squeezed = (usual_half > 0) & (farthest > SQUEEZED * usual_half)
+    center = np.where(squeezed, middle, (low + high) / 2)
+    half = np.where(squeezed, MARGIN * usual_half, np.where(half > 0, half, 1.0))
+    reach = np.where(squeezed, np.minimum(farthest / half, FARTHEST), 1.0)
     axes: Axes = {"names": names, "center": pair(center), "half": pair(half), "reach": pair(reach)}
     # Positions are whole numbers: 0 is the lowest that rows can have, 2**24 - 1 the highest.
     bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
@@ -203,29 +223,6 @@ def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: 
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
     return {"local_weight": mixing.local_weight, "room": ALLOWANCE if mixing.veto else None}
-
-
-def _extent(
-    points: NDArray[np.float64], *, own_scales: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the middle of the map, half its width and height, and how many halves away the farthest rows lie.
-
-    Both axes share a scale unless each has its own unit. A few rows far from all others would squeeze these into a dot:
-    then the map is a little wider than the range from the 1st to the 99th percentile.
-    """
-    low, high = points.min(0), points.max(0)
-    usual_low, usual_high = np.quantile(points, USUAL, axis=0)
-    half, usual_half = (high - low) / 2, (usual_high - usual_low) / 2
-    if not own_scales:
-        half, usual_half = np.full(2, half.max()), np.full(2, usual_half.max())
-    middle = (usual_low + usual_high) / 2
-    farthest = np.maximum(high - middle, middle - low)
-    farthest = farthest if own_scales else np.full(2, farthest.max())
-    squeezed = (usual_half > 0) & (farthest > SQUEEZED * usual_half)
-    center = np.where(squeezed, middle, (low + high) / 2)
-    half = np.where(squeezed, MARGIN * usual_half, np.where(half > 0, half, 1.0))
-    reach = np.where(squeezed, np.minimum(farthest / half, FARTHEST), 1.0)
-    return center, half, reach
 
 
 def _units(units: NDArray[np.float64], buffers: Buffers, *, small: bool) -> StoredArray:  # (n, 2)
@@ -291,24 +288,24 @@ def example_rows(view: View) -> NDArray[np.intp]:
     return np.flatnonzero(np.isin(view.rows, named))
 
 
-def noteworthy_rows(view: View, most: int, also: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+def noteworthy_rows(view: View, count: int, also: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
 
     The others are evenly spaced. The rows in `also` are added to these.
     """
     if also is not None and len(also):
-        return np.union1d(noteworthy_rows(view, most), also)
+        return np.union1d(noteworthy_rows(view, count), also)
     n = len(view)
-    if n <= most:
+    if n <= count:
         return np.arange(n)
-    per_end = max(1, most // (4 * (len(RANKED_AT) + 1)))
+    per_end = max(1, count // (4 * (len(RANKED_AT) + 1)))
     ranked = [np.argsort(view.mixing.mixed(view.units, t)) for t in RANKED_AT]
     ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
     ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:per_end], order[::-1][:per_end])]
     chosen = np.unique(np.concatenate(ends))
-    spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
-    every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
-    return np.sort(np.concatenate([chosen, spaced[::every]])[:most])
+    spaced = np.setdiff1d(np.linspace(0, n - 1, count).astype(np.intp), chosen)
+    every = max(1, -(-len(spaced) // max(1, count - len(chosen))))  # so that no more are taken than there is room for
+    return np.sort(np.concatenate([chosen, spaced[::every]])[:count])
 
 
 def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | None:
@@ -323,7 +320,7 @@ def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | Non
 def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
     """Store why the rows that a reader is most likely to ask about score as they do, and what lies near them.
 
-    Pixels or moments are painted, and near rows are told, of as many as a file has room and its maker time for.
+    Heat is stored of as many of them as a file has space for, near rows of as many as can be compared in short time.
     """
     height, width = view.heat_shape or (0, 0)
     painted = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
@@ -334,8 +331,8 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
         if len(rows):
             answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
     if view.neighbours is not None:
-        most = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
-        compared = noteworthy_rows(view, most, examples)
+        count = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
+        compared = noteworthy_rows(view, count, examples)
         for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
             answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
     texts = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
@@ -343,7 +340,7 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
 
 
 def _rounded(value: object, digits: int = DIGITS) -> object:
-    """Return a value with all numbers in it to so many digits, those that are painted to fewer."""
+    """Return a value with all numbers in it to so many digits, those of heat to fewer."""
     if isinstance(value, dict):
         return {name: _rounded(part, HEAT_DIGITS if name == "heat" else digits) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -122,10 +122,9 @@ class App:
         wanted, page, needs_no_token = self._pages[path]
         if method != wanted and (method, wanted) != ("HEAD", "GET"):
             raise RequestError(405, f"{path} wants {wanted}, got {method}.")
-        token_wanted = self.secret is not None and not needs_no_token
-        if token_wanted and not hmac.compare_digest(_header(scope, b"authorization"), self.secret or b""):
-            raise RequestError(401, "A token was wanted: Authorization: Bearer TOKEN.")
-        return page
+        if self.secret is None or needs_no_token or hmac.compare_digest(_header(scope, b"authorization"), self.secret):
+            return page
+        raise RequestError(401, "A token was wanted: Authorization: Bearer TOKEN.")
 
     async def score(self, scope: Scope, receive: Receive) -> Answer:
         """Answer a request for scores, within the time limit of a request."""
