@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -61,15 +61,16 @@ def column_of(name: str, values: ArrowArray) -> Column:
     if is_number(kind) and not pa.types.is_boolean(kind):
         plain = _with_gaps(values)
         # Short whole numbers and float32 data are exact as float32. Most columns have a fraction soon.
-        is_single = pa.types.is_float32(kind) or pa.types.is_float16(kind)
-        fits = is_single or all(_are_short_and_whole(numbers) for numbers in (plain[:LOOKED_AT], plain))
-        return Column(name, "number", plain.astype(np.float32) if fits else plain)
+        is_exact = (
+            pa.types.is_float32(kind)
+            or pa.types.is_float16(kind)
+            or all(
+                (np.isnan(numbers) | ((np.abs(numbers) <= EXACT_IN_FLOAT32) & (numbers == np.floor(numbers)))).all()
+                for numbers in (plain[:LOOKED_AT], plain)
+            )
+        )
+        return Column(name, "number", plain.astype(np.float32) if is_exact else plain)
     return _category_or_text(name, values)
-
-
-def _are_short_and_whole(numbers: NDArray[np.float64]) -> bool:
-    """Say whether all numbers, gaps aside, are whole and fit float32."""
-    return bool((np.isnan(numbers) | ((np.abs(numbers) <= EXACT_IN_FLOAT32) & (numbers == np.floor(numbers)))).all())
 
 
 def _with_gaps(values: pa.Array) -> NDArray[np.float64]:
@@ -164,7 +165,21 @@ def items_of(items: Collection[object], n: int) -> Items:
     if len(items) != n:
         raise InputError(f"items must hold one thing for each of the {n:,} rows, got {len(items):,}.")
     if isinstance(items, np.ndarray) and items.dtype != object:
-        return _items_of_array(items)
+        if items.ndim == 2:
+            curves = np.stack([curve(row) for row in items.astype(float)])
+            return Items("series", curves=curves, shape=(1, items.shape[1]))
+        if items.ndim not in (3, 4):
+            raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {items.shape}.")
+        pictures = items
+        low = float(np.nanmin(pictures))  # over all pictures, so that they can be compared
+        high = float(np.nanmax(pictures))
+
+        def picture(row: int, side: int = THUMBNAIL_SIDE) -> bytes:
+            return thumbnail(_grey_levels(pictures[row], low, high), side)
+
+        height, width, *channels = pictures.shape[1:]
+        shape = (height, width) if channels in ([], [1]) else None
+        return Items("picture", picture=picture, full=lambda row: picture(row, FULL_SIDE), shape=shape)
     things: list[Any] = items.to_pylist() if isinstance(items, pa.Array | pa.ChunkedArray) else list(items)
     first = next((thing for thing in things if thing is not None), None)
     if isinstance(first, str) and not _is_image(first):
@@ -178,23 +193,6 @@ def items_of(items: Collection[object], n: int) -> Items:
             "picture", picture=lambda row: thumbnail(things[row]), full=lambda row: thumbnail(things[row], FULL_SIDE)
         )
     raise InputTypeError(f"items must be {ITEM_KINDS}; got a list of {type(first).__name__}.")
-
-
-def _items_of_array(array: NDArray[Any]) -> Items:
-    if array.ndim == 2:
-        curves = np.stack([curve(row) for row in array.astype(float)])
-        return Items("series", curves=curves, shape=(1, array.shape[1]))
-    if array.ndim not in (3, 4):
-        raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {array.shape}.")
-    height, width, *channels = array.shape[1:]
-    low = float(np.nanmin(array))  # over all pictures, so that they can be compared
-    high = float(np.nanmax(array))
-
-    def picture(row: int, side: int = THUMBNAIL_SIDE) -> bytes:
-        return thumbnail(_grey_levels(array[row], low, high), side)
-
-    shape = (height, width) if channels in ([], [1]) else None
-    return Items("picture", picture=picture, full=lambda row: picture(row, FULL_SIDE), shape=shape)
 
 
 def _is_image(name: str) -> bool:
@@ -256,8 +254,19 @@ def row_keys(table: pa.Table, column: str | None = None) -> tuple[str, ...]:
     >>> row_keys(pa.table({"id": [7, 9], "size": [1.5, 2.5]}), "id")
     ('7', '9')
     """
-    if column is None:
-        return fingerprints(_joined_cells(table))
+    if column is None:  # the cells of each row as one text; the order of the columns does not matter
+
+        def texts(name: str) -> pa.ChunkedArray:
+            cells = table[name]
+            if pa.types.is_timestamp(cells.type):  # so that texts do not depend on the unit of the file format
+                cells = cells.cast(pa.timestamp("us", cells.type.tz), safe=False)
+            return cell_texts(cells)
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:  # Arrow lets others compute meanwhile
+            columns = list(threads.map(texts, sorted(table.column_names)))
+        between = pa.scalar(BETWEEN, pa.large_string())
+        joined = pc.binary_join_element_wise(*[*columns, between], null_handling="replace", null_replacement=GAP)
+        return fingerprints(joined.cast(pa.large_binary()).to_pylist())
     cells = cell_texts(tables.select(table, [column])[column]).to_pylist()
     first: dict[str, int] = {}
     for row, cell in enumerate(cells):
@@ -285,11 +294,7 @@ class LazyKeys(Sequence[str]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+    def __getitem__(self, row: Any) -> Any:
         with self._lock:
             if self._keys is None:
                 self._keys = self._make()
@@ -312,23 +317,6 @@ def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
         repeats[text] += 1
         keys[k] = text if repeats[text] == 1 else f"{text}-{repeats[text]}"
     return tuple(keys)
-
-
-def _joined_cells(table: pa.Table) -> Iterable[bytes]:
-    """Return the cells of each row as one text; the order of the columns does not matter."""
-
-    def texts(name: str) -> pa.ChunkedArray:
-        column = table[name]
-        kind = column.type
-        if pa.types.is_timestamp(kind):  # so that texts do not depend on the unit of the file format
-            column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-        return cell_texts(column)
-
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # Arrow lets others compute meanwhile
-        columns = list(threads.map(texts, sorted(table.column_names)))
-    cells_and_separator = [*columns, pa.scalar(BETWEEN, pa.large_string())]
-    joined = pc.binary_join_element_wise(*cells_and_separator, null_handling="replace", null_replacement=GAP)
-    return cast("list[bytes]", joined.cast(pa.large_binary()).to_pylist())
 
 
 def cell_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -151,6 +151,10 @@ class Findings(TypedDict):
     findings: list[Finding]
 
 
+HeaderColumn = TextColumn | CategoryColumn | NumberColumn
+HeaderItems = NoItems | TextItems | SeriesItems | PictureItems
+
+
 class TimelineNames(TypedDict):
     """Names the columns that make rows the moments of series."""
 
@@ -169,8 +173,8 @@ class Header(TypedDict):
     axes: Axes
     points: StoredArray
     units: StoredArray
-    columns: list[TextColumn | CategoryColumn | NumberColumn]
-    items: NoItems | TextItems | SeriesItems | PictureItems
+    columns: list[HeaderColumn]
+    items: HeaderItems
     features: list[str]
     rows: NotRequired[StoredArray]
     inliers: NotRequired[Inliers]

@@ -147,7 +147,7 @@ class Layout:
     better_layout: UmapJob | None = None
 
 
-def laid_out(
+def lay_out(
     vectors: Vectors,
     table: pa.Table,
     on: str | Sequence[str] | NDArray[Any],
@@ -157,11 +157,11 @@ def laid_out(
     defer_umap: bool = False,
     map_file: Path | None = None,
 ) -> Layout:
-    """Return the layout of the rows: the user's map, two columns, or a method; `defer_umap` does not wait for UMAP."""
+    """Lay the rows out by the user's map, two columns, or a method; `defer_umap` does not wait for UMAP."""
     if isinstance(on, np.ndarray):
         if on.shape != (len(vectors), 2) or not np.issubdtype(on.dtype, np.number) or not np.isfinite(on).all():
-            wanted = f"two finite numbers for each of the {len(vectors):,} rows"
-            raise InputError(f"A map of your own must have {wanted}, got {on.shape}.")
+            shape = f"two finite numbers for each of the {len(vectors):,} rows"
+            raise InputError(f"A map of your own must have {shape}, got {on.shape}.")
         return Layout(on.astype(np.float64), ("1", "2"))
     names = on.split(",") if isinstance(on, str) and "," in on else on
     if not isinstance(names, str):

@@ -84,12 +84,23 @@ class MarksFile:
                 changed.append(_as_mark(line))
             if self.path is None:
                 self._lines = lines
-            else:
-                _write(lines, self.path)
+                return changed
+            # A table that people can read and spreadsheets can open, written completely or not at all. An apostrophe
+            # stands before a text that a spreadsheet would take for a formula; numbers stay as they are.
+            names = [*COLUMNS, *dict.fromkeys(name for line in lines for name in line if name not in COLUMNS)]
+            with write_atomically(self.path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+                table = csv.DictWriter(file, names, restval="")
+                table.writeheader()
+                for line in lines:
+                    formulas = {cell for cell in line.values() if FORMULA.match(cell) and not NUMBER.fullmatch(cell)}
+                    table.writerow({name: f"'{cell}" if cell in formulas else cell for name, cell in line.items()})
         return changed
 
     def _read(self) -> list[Line]:
-        return self._lines if self.path is None else _lines(self.path)
+        """Return the lines of the file: none if there is no file, or it is empty."""
+        if self.path is None:
+            return self._lines
+        return _lines_of(_text(self.path.read_bytes()), str(self.path)) if self.path.exists() else []
 
 
 class _Places:
@@ -124,7 +135,7 @@ def tidy_tags(text: str) -> str:
     return "; ".join(sorted({name for part in text.split(";") if (name := " ".join(part.split()))}))
 
 
-def checked(entries: object) -> list[Change]:
+def changes_of(entries: object) -> list[Change]:
     """Return the changes that a page sent; raise if one is not valid, or if they are no list."""
     if not isinstance(entries, list):
         raise InputError(f"A list of marks was wanted, got {str(entries)[:100]!r}.")
@@ -220,23 +231,6 @@ def _alone_with(path: Path) -> Iterator[None]:
         finally:
             os.close(handle)
     yield
-
-
-def _write(lines: list[Line], path: Path) -> None:
-    """Write the lines as a table that people can read and spreadsheets can open, completely or not at all."""
-    names = [*COLUMNS, *dict.fromkeys(name for line in lines for name in line if name not in COLUMNS)]
-    with write_atomically(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, names, restval="")
-        table.writeheader()
-        for line in lines:
-            # An apostrophe before a text that a spreadsheet would take for a formula; numbers stay as they are.
-            formulas = {name for name, cell in line.items() if FORMULA.match(cell) and not NUMBER.fullmatch(cell)}
-            table.writerow({name: f"'{cell}" if name in formulas else cell for name, cell in line.items()})
-
-
-def _lines(path: Path) -> list[Line]:
-    """Return the lines of a file of marks; an empty list if there is no file, or it is empty."""
-    return _lines_of(_text(path.read_bytes()), str(path)) if path.exists() else []
 
 
 def _lines_of(text: str, path: str) -> list[Line]:

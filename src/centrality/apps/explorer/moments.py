@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality.apps.explorer.content import Column, columns_of, row_keys
-from centrality.apps.explorer.layout import laid_out, neighbours_of
+from centrality.apps.explorer.layout import lay_out, neighbours_of
 from centrality.apps.explorer.session import Checks, Explained
 from centrality.apps.explorer.view import MOST_COLUMNS, MOST_ROWS, View
 from centrality.network.calibration import Mixing
@@ -61,7 +61,7 @@ def view_of_moments(
     rows = np.flatnonzero(np.isfinite(centrality))
     units = np.column_stack([centrality[rows], centrality[rows]])
     courses = _courses(recording, model)[rows]
-    layout = laid_out(courses, table, on, random_state, progress=progress, defer_umap=defer_umap, map_file=kept_map)
+    layout = lay_out(courses, table, on, random_state, progress=progress, defer_umap=defer_umap, map_file=kept_map)
     time, all_columns = _columns(table, recording, model, columns)
     blame = model.blame(judged)[rows]
     oddest = np.argsort(units[:, 0], kind="stable")[: max(1, len(rows) // 50)]

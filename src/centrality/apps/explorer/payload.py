@@ -18,23 +18,18 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.apps.explorer.content import Column, LazyKeys
+from centrality.apps.explorer.content import LazyKeys
 from centrality.apps.explorer.header import (
     Axes,
     BetterMap,
-    CategoryColumn,
     Element,
     EmbeddedAnswers,
     EmbeddedPictures,
     Header,
+    HeaderColumn,
+    HeaderItems,
     Mixing,
-    NoItems,
-    NumberColumn,
-    PictureItems,
-    SeriesItems,
     StoredArray,
-    TextColumn,
-    TextItems,
     Texts,
     Why,
 )
@@ -52,11 +47,11 @@ RAW = -zlib.MAX_WBITS  # deflate without a head of its own
 LAST_BLOCK = b"\x03\x00"  # an empty one, which ends the file
 
 
-def gzipped_soon(data: bytes) -> bytes:
+def gzip_in_parallel(data: bytes) -> bytes:
     """Return the data as one gzip file.
 
     >>> import gzip
-    >>> gzip.decompress(gzipped_soon(b"three words here")) == b"three words here"
+    >>> gzip.decompress(gzip_in_parallel(b"three words here")) == b"three words here"
     True
     """
     whole = memoryview(data)
@@ -117,15 +112,27 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     buffers = Buffers()
     cells = exact_cells(view, in_file=reasons)
     axes, points = _placed(view.points, view.axes, own_scales=view.own_scales)
+    stored_points = buffers.add(points)
+    stored_units = _units(view.units, buffers, small=reasons)
+    columns: list[HeaderColumn] = []
+    for column in view.columns:
+        if column.kind == "text":
+            columns.append({"name": column.name, "kind": "text", **_texts(column.texts, buffers)})
+            continue
+        values = buffers.add(column.values)
+        if column.kind == "category":
+            columns.append({"name": column.name, "kind": "category", "levels": list(column.levels), "values": values})
+        else:
+            columns.append({"name": column.name, "kind": column.kind, "values": values})
     header: Header = {
         "title": view.title,
         "n": len(view),
         "t": view.t,
         "mixing": _mixing(view.mixing),
         "axes": axes,
-        "points": buffers.add(points),
-        "units": _units(view.units, buffers, small=reasons),
-        "columns": [_column(column, buffers) for column in view.columns],
+        "points": stored_points,
+        "units": stored_units,
+        "columns": columns,
         "items": _items(view, buffers, pictures=pictures, also=example_rows(view) if reasons else None),
         "features": list(view.features),
     }
@@ -135,7 +142,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
-    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
+    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzip_in_parallel(body))
 
 
 def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
@@ -239,15 +246,6 @@ def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
     return np.stack([(line >> (8 * k)) & 255 for line in numbers for k in reversed(range(count))]).astype(np.uint8)
 
 
-def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | NumberColumn:
-    if column.kind == "text":
-        return TextColumn(name=column.name, kind="text", **_texts(column.texts, buffers))
-    values = buffers.add(column.values)
-    if column.kind == "category":
-        return CategoryColumn(name=column.name, kind="category", levels=list(column.levels), values=values)
-    return NumberColumn(name=column.name, kind=column.kind, values=values)
-
-
 def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
     whole = "".join(texts)
@@ -257,18 +255,16 @@ def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
 
-def _items(
-    view: View, buffers: Buffers, *, pictures: bool, also: NDArray[np.intp] | None
-) -> NoItems | TextItems | SeriesItems | PictureItems:
+def _items(view: View, buffers: Buffers, *, pictures: bool, also: NDArray[np.intp] | None) -> HeaderItems:
     items = view.items
     if items.kind == "text":
-        return TextItems(kind="text", column=items.column)
+        return {"kind": "text", "column": items.column}
     if items.kind == "series" and items.curves is not None:
-        return SeriesItems(kind="series", curves=buffers.add(items.curves))
+        return {"kind": "series", "curves": buffers.add(items.curves)}
     if items.kind != "picture" or items.picture is None:
-        return NoItems(kind="")
+        return {"kind": ""}
     if not pictures:
-        return PictureItems(kind="picture")
+        return {"kind": "picture"}
     pictures_of_rows = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES, also)]
     rows = np.array([row for row, file in pictures_of_rows if file is not None], dtype=np.uint32)
     files = [file for _, file in pictures_of_rows if file is not None]
@@ -278,14 +274,14 @@ def _items(
         "ends": buffers.add(ends),
         "files": buffers.add(np.frombuffer(b"".join(files), dtype=np.uint8)),
     }
-    return PictureItems(kind="picture", embedded=embedded)
+    return {"kind": "picture", "embedded": embedded}
 
 
 def example_rows(view: View) -> NDArray[np.intp]:
     """Return the rows that findings name as examples, by their position in the view."""
     findings = [] if view.jobs is None else view.jobs.findings()["findings"]
-    named = [row for one in findings for row in [*one["examples"], one["typical"]] if row is not None]
-    return np.flatnonzero(np.isin(view.rows, named))
+    examples = [row for one in findings for row in [*one["examples"], one["typical"]] if row is not None]
+    return np.flatnonzero(np.isin(view.rows, examples))
 
 
 def noteworthy_rows(view: View, count: int, also: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
@@ -332,8 +328,8 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
             answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
     if view.neighbours is not None:
         count = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
-        compared = noteworthy_rows(view, count, examples)
-        for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
+        rows = noteworthy_rows(view, count, examples)
+        for row, near in zip(rows.tolist(), view.neighbours(rows).tolist(), strict=True):
             answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
     texts = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
     return {"rows": buffers.add(np.array(sorted(answers), dtype=np.uint32)), "answers": _texts(texts, buffers)}

@@ -12,7 +12,7 @@ from centrality._internal.checks import InputError
 from centrality._internal.text import column_name
 from centrality.apps.explorer.content import Column, cell_texts
 from centrality.apps.explorer.header import Findings, Reason, TypicalWith, Why, Words
-from centrality.apps.explorer.session import Jobs, named, rows_named
+from centrality.apps.explorer.session import Jobs, fields_of, row_numbers
 from centrality.apps.explorer.view import View
 from centrality.network.calibration import one_t
 from centrality.tables.csv import CsvSink
@@ -21,11 +21,11 @@ EXACT_IN_FLOAT64 = 2**53  # whole numbers beyond it do not fit
 MOST_TEXT = 20_000_000  # characters of a column of long texts that a page gets whole, to search in
 
 
-def selection_csv(view: View, given: object) -> str:
+def selection_csv(view: View, request: object) -> str:
     """Return the rows of {"rows": [...], "t": ...} as a CSV file, from the rows that the model was given."""
-    wanted = named(given)
-    rows = rows_named(wanted, "rows", len(view))
-    t = one_t(wanted.get("t"))
+    fields = fields_of(request)
+    rows = row_numbers(fields, "rows", len(view))
+    t = one_t(fields.get("t"))
     cells = pa.table({}) if view.cells is None else view.cells(rows)
     scores = {
         "row": view.rows[rows],
@@ -85,14 +85,14 @@ class Question(TypedDict):
     given: NotRequired[object]
 
 
-def answered(view: View, question: object) -> object:
+def answer_to(view: View, question: object) -> object:
     """Return the answer to a `Question`, as JSON can hold it; raise if it is none, or has no answer."""
-    asked = named(question)
-    answer = ANSWERS.get(str(asked.get("ask")))
-    row = asked.get("row", 0)
+    fields = fields_of(question)
+    answer = ANSWERS.get(str(fields.get("ask")))
+    row = fields.get("row", 0)
     if answer is None or type(row) is not int or not 0 <= row < len(view):
         raise InputError(f"A question about one of {len(view):,} rows was wanted, got {str(question)[:100]!r}.")
-    return answer(view, row, asked.get("given"))
+    return answer(view, row, fields.get("given"))
 
 
 def why(view: View, row: int) -> Why:
@@ -109,19 +109,20 @@ def reasons_why(view: View, rows: NDArray[np.intp], *, painted: bool) -> list[Wh
     answers: list[Why] = [{"reasons": [], "typical": (0.0, 0.0), "near": []} for _ in rows]
     if view.reasons is None:
         return answers
-    explained = view.reasons(rows)
+    explanation = view.reasons(rows)
     shape = view.heat_shape
-    for k, features in enumerate(explained.strongest(view.mixing).tolist()):
-        of_global, of_local = explained.parts[k].tolist()
+    for k, features in enumerate(explanation.strongest(view.mixing).tolist()):
+        of_global, of_local = explanation.parts[k].tolist()
         reasons: list[Reason] = [
             {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in features
         ]
-        if explained.usual is not None:
+        if explanation.usual is not None:
             for reason, j in zip(reasons, features, strict=True):
-                reason["usual"] = explained.usual[k][j]
-        answers[k] |= {"reasons": reasons, "typical": pair(explained.typical[k])}
+                reason["usual"] = explanation.usual[k][j]
+        answers[k] |= {"reasons": reasons, "typical": pair(explanation.typical[k])}
         if painted and shape is not None:
-            answers[k]["heat"] = {"width": shape[1], "height": shape[0], "values": explained.parts[k].ravel().tolist()}
+            values = explanation.parts[k].ravel().tolist()
+            answers[k]["heat"] = {"width": shape[1], "height": shape[0], "values": values}
     return answers
 
 
@@ -142,18 +143,19 @@ def typical_with(view: View, row: int, t: object) -> TypicalWith:
     if view.live is None or view.reasons is None or view.neighbours is None:
         raise InputError("Of these rows nobody can say which cells would make them typical.")
     at = one_t(t)
-    taken = view.reasons(np.array([row])).at(view.mixing, at)[0]  # (features,)
-    guilty = [view.features[k] for k in np.argsort(taken, kind="stable") if taken[k] < 0]
+    contributions = view.reasons(np.array([row])).at(view.mixing, at)[0]  # (features,)
+    order = np.argsort(contributions, kind="stable")
     changeable = set(view.live.columns) - set(view.live.texts)
+    guilty = [view.features[k] for k in order if contributions[k] < 0]
     columns = [name for name in guilty if name in changeable][:MOST_CHANGED]
     like = int(view.neighbours(np.array([row]))[0, 0])
     scores = view.centrality(at)
     typical = np.quantile(scores, ODD_SHARE)
     if columns and scores[row] < typical:
         units = view.live.borrowed(row, like, columns)
-        reached = np.flatnonzero(view.mixing.squeeze(view.mixing.mixed(units, at)) >= typical)
-        if len(reached):
-            return {"columns": columns[: reached[0] + 1], "like": like, "units": pair(units[reached[0]])}
+        places = np.flatnonzero(view.mixing.squeeze(view.mixing.mixed(units, at)) >= typical)
+        if len(places):
+            return {"columns": columns[: places[0] + 1], "like": like, "units": pair(units[places[0]])}
     return {"columns": [], "like": like, "units": pair(view.units[row])}
 
 
@@ -169,11 +171,11 @@ def whole_texts(view: View, row: int) -> dict[str, str]:
     return {} if view.whole_texts is None else view.whole_texts(row)
 
 
-def refit(view: View, given: object) -> View:
+def refit(view: View, context: object) -> View:
     """Return the view of the same rows by a model fitted again with these columns as context."""
     if view.refit is None:
         raise InputError("There is no model behind this page that could be fitted anew.")
-    return view.refit(given)
+    return view.refit(context)
 
 
 def findings(view: View) -> Findings:

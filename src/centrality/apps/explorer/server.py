@@ -353,9 +353,9 @@ class Answers:
     def take(self, path: str, body: bytes) -> Answer:
         """Answer what the page sends: a question, a context to fit the model by, or marks."""
         acts: dict[str, Callable[[bytes], object]] = {
-            "/ask": lambda body: questions.answered(self.view, _decoded(body)),
+            "/ask": lambda body: questions.answer_to(self.view, _decoded(body)),
             "/given": self.renew,
-            "/marks": lambda body: self.marks.take(*marks.checked(_decoded(body))),
+            "/marks": lambda body: self.marks.take(*marks.changes_of(_decoded(body))),
             "/marks-file": lambda body: self.marks.take(*marks.as_changes(marks.from_bytes(body, "The file"))),
         }
         if path not in acts:

@@ -66,32 +66,32 @@ class Jobs(Checks):
 
     model: CentralityModel
     vectors: CheckedRows  # (n, p)
-    compared: Callable[[], ModelRows]  # gives the n rows, as `copies` compares them
+    rows_to_compare: Callable[[], ModelRows]  # gives the n rows, as `copies` compares them
     by_cells: bool  # they are compared by columns, which mean something to the reader
     groups: dict[str, Values]  # (n,) codes of the columns that picked rows can be shared by
 
-    def review(self, given: object) -> Learned:
+    def review(self, request: object) -> Learned:
         """Return the rows to look at next, learned from the marks {"outlier": [rows], "fine": [rows], "t": ...}."""
-        wanted = named(given)
+        fields = fields_of(request)
         marks: list[str | None] = [None] * self.vectors.shape[0]
         for mark in MARKS:
-            for row in rows_named(wanted, mark, len(marks)).tolist():
+            for row in row_numbers(fields, mark, len(marks)).tolist():
                 marks[row] = mark
-        queue = review(self.model.fitted_, self.vectors, marks, one_t(wanted.get("t")))
+        queue = review(self.model.fitted_, self.vectors, marks, one_t(fields.get("t")))
         return {"order": queue.order[:MOST_TO_REVIEW].tolist(), "said": str(queue)}
 
-    def pick(self, given: object) -> list[int]:
+    def pick(self, request: object) -> list[int]:
         """Return the rows picked by {"rows": [...], "k": ..., "what": ..., "by": a column or "", "t": ...}."""
-        wanted = named(given)
-        rows = rows_named(wanted, "rows", self.vectors.shape[0])
-        t = one_t(wanted.get("t"))
-        by = wanted.get("by")
+        fields = fields_of(request)
+        rows = row_numbers(fields, "rows", self.vectors.shape[0])
+        t = one_t(fields.get("t"))
+        by = fields.get("by")
         if by and str(by) not in self.groups:
             raise InputError(f"by must be a column of few values that the page shows, got {str(by)[:50]!r}.")
         groups = np.unique(self.groups[str(by)][rows], return_inverse=True)[1] if by else np.zeros(len(rows), np.intp)
-        picker = Picker(self.model.fitted_, self.vectors, t, str(wanted.get("what")), generator(0))
-        picked: list[int] = picker.pick_by(groups, rows, whole_number("k", wanted.get("k"))).tolist()
-        return picked
+        picker = Picker(self.model.fitted_, self.vectors, t, str(fields.get("what")), generator(0))
+        picks: list[int] = picker.pick_by(groups, rows, whole_number("k", fields.get("k"))).tolist()
+        return picks
 
     def copies_of(self, row: int) -> list[CopiesOfRow]:
         """Return the groups of copies that a row is in; the first call takes longer, as it compares all rows."""
@@ -109,24 +109,24 @@ class Jobs(Checks):
 
     @cached_property
     def _copies(self) -> Copies:
-        return copies(self.compared())
+        return copies(self.rows_to_compare())
 
 
-def named(given: object) -> dict[str, object]:
+def fields_of(request: object) -> dict[str, object]:
     """Return the values that a page sent by their names: none, if it sent no object."""
-    return given if isinstance(given, dict) else {}
+    return request if isinstance(request, dict) else {}
 
 
-def rows_named(wanted: dict[str, object], name: str, n: int) -> NDArray[np.intp]:
+def row_numbers(fields: dict[str, object], name: str, n: int) -> NDArray[np.intp]:
     """Return the rows that a page sent under this name; raise if they are not numbers of n rows."""
-    rows = wanted.get(name)
+    rows = fields.get(name)
     if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < n for row in rows):
         raise InputError(f"Numbers of rows were wanted as {name!r}, got {str(rows)[:50]!r}.")
     return np.array(rows, dtype=np.intp)
 
 
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t strong features and the first and last rows are looked for
-TOLD = 6  # features of a row that the page names at one t
+MOST_REASONS = 6  # features of a row that the page names at one t
 
 
 @dataclass(frozen=True)
@@ -145,16 +145,16 @@ class Explained:
     def strongest(self, mixing: Mixing) -> NDArray[np.intp]:  # (k, top)
         """Return the features of each row, ordered by their best rank over all t.
 
-        They are enough to include, for every row, the first TOLD at each t.
+        They are enough to include, for every row, the first MOST_REASONS at each t.
         """
         orders = [np.argsort(-np.abs(self.at(mixing, t)), axis=1, kind="stable") for t in RANKED_AT]
         ranks = [np.argsort(order, axis=1, kind="stable") for order in orders]  # 0 for the strongest feature of a row
         best = np.min(ranks, axis=0)  # (k, features)
-        top = int((best < TOLD).sum(1).max(initial=0))
+        top = int((best < MOST_REASONS).sum(1).max(initial=0))
         return np.argsort(best, axis=1, kind="stable")[:, :top]
 
 
-def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
+def explain_rows(model: CentralityModel, vectors: CheckedRows) -> Explained:
     """Return the contributions of these vectors, by feature."""
     fitted = model.fitted_
     reader = reader_of(model)

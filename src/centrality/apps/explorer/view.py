@@ -26,7 +26,7 @@ from centrality.apps.explorer.content import (
     with_folders,
 )
 from centrality.apps.explorer.header import TimelineNames
-from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
+from centrality.apps.explorer.layout import Neighbours, UmapJob, lay_out, neighbours_of, vectors_to_map
 from centrality.apps.explorer.session import (
     FILE,
     Checks,
@@ -36,7 +36,7 @@ from centrality.apps.explorer.session import (
     Live,
     editable_frame,
     editable_items,
-    explained,
+    explain_rows,
 )
 from centrality.bulk.adapter import Adapter
 from centrality.bulk.score import vectors_of
@@ -229,7 +229,7 @@ def view_of(
     # 3. Lay the rows out.
     vectors = vectors_to_map(model, scored.vectors)
     where = on[readable] if isinstance(on, np.ndarray) and len(on) == n else on
-    layout = laid_out(
+    layout = lay_out(
         vectors, scored.table, where, random_state, progress=progress, defer_umap=defer_umap, map_file=kept_map
     )
 
@@ -321,14 +321,14 @@ def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> 
 
 def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: Collection[object] | None) -> pa.Table:
     """Return the columns to show: those asked for, or all that the data has; `items` may be a table of them."""
-    wanted = items if columns is None and items is not None and is_frame(items) else columns
-    if wanted is None:
+    to_show = items if columns is None and items is not None and is_frame(items) else columns
+    if to_show is None:
         return scored.table
-    if isinstance(wanted, dict):
-        wanted = pa.table({name: pa.array(values) for name, values in wanted.items()})
-    if not is_frame(wanted):
-        return tables.select(scored.table, list(cast("Collection[str]", wanted)))
-    table = as_arrow(wanted)
+    if isinstance(to_show, dict):
+        to_show = pa.table({name: pa.array(values) for name, values in to_show.items()})
+    if not is_frame(to_show):
+        return tables.select(scored.table, list(cast("Collection[str]", to_show)))
+    table = as_arrow(to_show)
     if table.num_rows != len(scored.units):
         raise InputError(
             f"A row to show was wanted for each of the {len(scored.units):,} rows, got {table.num_rows:,}."
@@ -386,9 +386,9 @@ def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...
     mixtures = model.fitted_.calibration.mixing.mixed(scored.units, t)
     odd = np.argpartition(mixtures, min(MOST_ODD, len(mixtures)) - 1)[:MOST_ODD]
     parts = map_valid_rows(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t, owner=reader.owner()))
-    taken = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
-    guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
-    return names, lambda rows: explained(model, scored.vectors[rows]), guilty
+    losses = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
+    main_features = tuple(names[k] for k in np.argsort(losses, kind="stable")[:MOST_COLUMNS] if losses[k] < 0)
+    return names, lambda rows: explain_rows(model, scored.vectors[rows]), main_features
 
 
 def compared(
@@ -430,21 +430,21 @@ def explored(model: CentralityModel, X: ModelRows, *, progress: bool = False, **
     if not is_frame(X) or reader_of(model).input_spec().kind not in READABLE or view.live is None:
         return view
     table = as_arrow(X)
-    able = view.live.columns
+    candidates = view.live.columns
 
-    def refit(given: object) -> View:
-        if not isinstance(given, list) or not all(name in able for name in given):
+    def refit(context: object) -> View:
+        if not isinstance(context, list) or not all(name in candidates for name in context):
             raise InputError(
-                f"Names of columns that the model reads and the page shows were wanted, got {str(given)[:80]!r}."
+                f"Names of columns that the model reads and the page shows were wanted, got {str(context)[:80]!r}."
             )
-        if len(given) == len(able):
+        if len(context) == len(candidates):
             raise InputError("One column at least must be left to be judged: take one fewer.")
         fresh: Any = clone(cast("Any", model))
         parameter = "given" if "given" in fresh.get_params(deep=False) else "model__given"
-        fresh.set_params(**{parameter: given or None})
+        fresh.set_params(**{parameter: context or None})
         fresh.fit(table.select(Adapter(model, table.column_names).columns))
         # The file of the map holds that of the first model.
         changed: ViewOptions = {**options, "defer_umap": True, "kept_map": None}
         return explored(fresh, X, **changed)
 
-    return replace(view, may_be_given=able, refit=refit)
+    return replace(view, may_be_given=candidates, refit=refit)

@@ -62,7 +62,7 @@ AnyWidget: Any = optional("anywidget", "explore").AnyWidget
 traitlets: Any = optional("traitlets", "explore")
 
 
-class Asked(questions.Question):
+class WidgetQuestion(questions.Question):
     """A question of the page, or the row whose picture it wants; the answer repeats the number of the question."""
 
     question: int
@@ -89,8 +89,11 @@ class Rows(traitlets.TraitType):
         return rows
 
 
-def _by_row(value: dict[str, str], _: object) -> dict[int, str]:
-    return {int(row): text for row, text in value.items()}  # JSON has only texts for keys
+def _by_row(kind: Any) -> Any:
+    """Return a trait that holds a value of this kind for each of some rows; JSON has only texts for their numbers."""
+    return traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=kind).tag(
+        sync=True, from_json=lambda value, _: {int(row): text for row, text in value.items()}
+    )
 
 
 class Widget(AnyWidget):
@@ -114,16 +117,9 @@ class Widget(AnyWidget):
         to_json=lambda rows, _: rows.astype("<u4").tobytes(),
         from_json=lambda value, _: np.frombuffer(bytes(value), dtype="<u4").astype(np.int64),  # of a memoryview
     )
-    marks = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Enum(marks.MARKS)).tag(
-        sync=True, from_json=_by_row
-    )
-    notes = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
-        sync=True, from_json=_by_row
-    )
-
-    tags = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
-        sync=True, from_json=_by_row
-    )
+    marks = _by_row(traitlets.Enum(marks.MARKS))
+    notes = _by_row(traitlets.Unicode())
+    tags = _by_row(traitlets.Unicode())
     reviewer = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, view: View, **options: Any) -> None:
@@ -168,26 +164,26 @@ class Widget(AnyWidget):
         change = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
         return cast("Mark", {"key": key, "row": row, **change, "by": self.reviewer, "at": "", "version": 0})
 
-    def _answer(self, _: object, asked: Asked, __: object) -> None:
-        number = {"question": asked["question"]}
-        if "picture" in asked:
-            file = payload.readable_picture(self.view, int(asked["picture"]), full=bool(asked.get("full")))
+    def _answer(self, _: object, question: WidgetQuestion, __: object) -> None:
+        number = {"question": question["question"]}
+        if "picture" in question:
+            file = payload.readable_picture(self.view, int(question["picture"]), full=bool(question.get("full")))
             self.send({**number, "picture": file is not None}, buffers=[] if file is None else [file])
         else:
-            self.send({**number, **self._answered(asked)})
+            self.send({**number, **self._answered(question)})
 
-    def _answered(self, asked: Asked) -> dict[str, object]:
+    def _answered(self, question: WidgetQuestion) -> dict[str, object]:
         """Return the answer to a question, or a message about what is wrong with it."""
         try:
-            if asked["ask"] == "kept":  # marks have arrived: Python is there
+            if question["ask"] == "kept":  # marks have arrived: Python is there
                 return {"answer": True}
-            if asked["ask"] == "given":
+            if question["ask"] == "given":
                 # Fit the model again with these columns as context, and show the same rows by it.
-                self.view = questions.refit(self.view, asked.get("given"))
+                self.view = questions.refit(self.view, question.get("given"))
                 self._bytes = payload.pack(self.view, pictures=True, reasons=False)
                 renewed: Renewed = {"given": list(self.view.given)}
                 return {"answer": renewed}
-            return {"answer": questions.answered(self.view, asked)}
+            return {"answer": questions.answer_to(self.view, question)}
         except InputError as error:
             return {"wrong": str(error)}
 

@@ -190,8 +190,19 @@ class Tools:
         summary = {}
         for name in rows.table.column_names:
             column = rows.table[name]
+            kind = column.type
             gaps = f", {column.null_count:,} gaps" if column.null_count else ""
-            summary[name] = f"{column.type}{gaps}{_range(column)}"
+            if pa.types.is_nested(kind) or pa.types.is_binary(kind) or column.null_count == len(column):
+                values = ""
+            elif is_number(kind) or pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
+                ends = pc.min_max(column).as_py()
+                values = f", {cell(ends['min'])} to {cell(ends['max'])}"
+            else:
+                counts = sorted(pc.value_counts(column).to_pylist(), key=lambda one: -one["counts"])
+                common = [one for one in counts[:3] if one["values"] is not None]
+                listed = ", ".join(f"{cell(one['values'])!r} ({one['counts']:,})" for one in common)
+                values = f", {len(counts):,} different: {listed}"
+            summary[name] = f"{kind}{gaps}{values}"
         first = [cells(row) for row in rows.table.slice(0, top).to_pylist()]
         return answer({"columns": summary}, first, basis=rows.description, left_out=list(rows.notes), total=len(first))
 
@@ -391,17 +402,3 @@ def _with_value(table: pa.Table, column: str, value: str | None) -> NDArray[np.b
         raise InputError(f"A value in column {column!r} was wanted, got none.")
     has_it = pc.equal(table[column].cast(pa.string()), value)
     return np.asarray(pc.fill_null(has_it, False).to_numpy(), dtype=bool)  # noqa: FBT003
-
-
-def _range(column: pa.ChunkedArray) -> str:
-    """Return in words what a column holds: from where to where, or its most common values."""
-    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or column.null_count == len(column):
-        return ""
-    if is_number(column.type) or pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type):
-        ends = pc.min_max(column).as_py()
-        return f", {cell(ends['min'])} to {cell(ends['max'])}"
-    counts = sorted(pc.value_counts(column).to_pylist(), key=lambda one: -one["counts"])
-    common = ", ".join(
-        f"{cell(one['values'])!r} ({one['counts']:,})" for one in counts[:3] if one["values"] is not None
-    )
-    return f", {len(counts):,} different: {common}"

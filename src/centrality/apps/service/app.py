@@ -85,7 +85,7 @@ class App:
             await send({"type": "http.response.body", "body": pieces[-1]})
         finally:
             if self.worker is not None and not isinstance(answer.body, bytes):
-                self.worker.outgoing.taken(answer)
+                self.worker.outgoing.remove(answer)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Handle ASGI's lifespan: watch the model's file from the server's start to its end."""

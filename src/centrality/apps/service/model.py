@@ -7,7 +7,6 @@ import gc
 import hashlib
 import logging
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import chain
@@ -77,10 +76,6 @@ class Metrics:
         """Count a batch, in which so many requests with so many rows were scored."""
         self.together.observe(requests)
         self.rows.inc(rows)
-
-    def model_loaded(self) -> None:
-        """Set the time at which the model was loaded to now."""
-        self.loaded.set(time.time())
 
     def total(self, name: str) -> int:
         """Return the sum of a counter over its labels."""
@@ -368,7 +363,7 @@ class ModelFile:
                 break
         version = hashlib.sha256(content).hexdigest()[:16]
         served = ServedSeries(model, version) if isinstance(model, Timeline) else served_model(model, version, content)
-        self._metrics.model_loaded()
+        self._metrics.loaded.set_to_current_time()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms
         return state, served

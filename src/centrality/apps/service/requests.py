@@ -103,7 +103,16 @@ class ScoreRequest:
 
 def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limits) -> ScoreRequest:
     """Parse a request within the limits of memory, without converting its rows."""
-    options = _from_query(query) if query else {}
+    options: Options = {}  # of a query such as t=0,0.5,1&p_values=true&explain=false, then of the body
+    for name, text in parse_qsl(query.decode("latin-1")) if query else ():
+        if name not in OPTIONS:
+            raise RequestError(422, f"Unknown: {name!r}. A request may say {', '.join(OPTIONS)}.")
+        if name in options:
+            raise RequestError(422, f"{name} comes twice in the query: say it once, several values of t as t=0,0.5,1.")
+        options[name] = {"true": True, "false": False}.get(text, text) if name != "t" else text
+        if name == "t":
+            with suppress(ValueError):  # what `t` must be says the check of its values
+                options[name] = [float(part) for part in text.split(",")]
     rows: pa.Table | JsonRows
     if kind == ARROW:
         rows = table_of(body, served.columns, limits)
@@ -197,21 +206,6 @@ def from_json(body: bytes, most_bytes: int, names: Sequence[str] = OPTIONS) -> t
 def _decoded_bytes(body: bytes) -> int:
     """Estimate the memory that JSON takes as Python objects."""
     return len(body) + sum(size * body.count(mark) for mark, size in BYTES_OF_MARKS.items())
-
-
-def _from_query(query: bytes) -> Options:
-    """Return the options of a query such as t=0,0.5,1&p_values=true&explain=false."""
-    options: Options = {}
-    for name, text in parse_qsl(query.decode("latin-1")):
-        if name not in OPTIONS:
-            raise RequestError(422, f"Unknown: {name!r}. A request may say {', '.join(OPTIONS)}.")
-        if name in options:
-            raise RequestError(422, f"{name} comes twice in the query: say it once, several values of t as t=0,0.5,1.")
-        options[name] = {"true": True, "false": False}.get(text, text) if name != "t" else text
-        if name == "t":
-            with suppress(ValueError):  # what `t` must be says the check of its values
-                options[name] = [float(part) for part in text.split(",")]
-    return options
 
 
 def _flag(options: Options, name: str) -> bool:

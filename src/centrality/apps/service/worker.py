@@ -159,32 +159,28 @@ LOST = "The process for large requests ended before this one was answered. Try a
 
 
 class OutgoingBuffer:
-    """Counts the bytes of answers that clients have not read yet; `wait_for_space` waits while there are too many."""
+    """Counts the bytes of answers that clients have not read yet; `has_space` is set while there are not too many."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._has_space = asyncio.Event()
-        self._has_space.set()
+        self.has_space = asyncio.Event()
+        self.has_space.set()
 
     def put(self, answer: Answer) -> None:
         """Add an answer that waits to be sent."""
         self._add(sum(map(len, answer.pieces)))
 
-    def taken(self, answer: Answer) -> None:
+    def remove(self, answer: Answer) -> None:
         """Remove an answer that was sent, or never will be."""
         self._add(-sum(map(len, answer.pieces)))
 
     def _add(self, size: int) -> None:
         self._bytes += size
         if self._bytes <= self._max_bytes:
-            self._has_space.set()
+            self.has_space.set()
         else:
-            self._has_space.clear()
-
-    async def wait_for_space(self) -> None:
-        """Wait until the buffer has space for one more answer."""
-        await self._has_space.wait()
+            self.has_space.clear()
 
 
 class Worker:
@@ -214,8 +210,9 @@ class Worker:
             if self._process is None or self._process.ended or self._process.version != served.version:
                 if self._process is not None:
                     self._process.retire()
-                self._process = await WorkerProcess.start(served, self._load, self._limits)
-                self._process.listen(self._scored_together, self.outgoing)
+                self._process = await WorkerProcess.start(
+                    served, self._load, self._limits, self._scored_together, self.outgoing
+                )
             return self._process
 
     async def close(self) -> None:
@@ -227,10 +224,14 @@ class Worker:
 class WorkerProcess:
     """Communicates with one process, which has one version of the model."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", version: str, channel: Channel) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", version: str, channel: Channel, outgoing: OutgoingBuffer
+    ) -> None:
         self.process = process
         self.version = version
         self._channel = channel
+        self._outgoing = outgoing
+        self._receiving: asyncio.Task[None] | None = None
         self.ended = False
         self.waiting = 0  # rows
         self._retired = False
@@ -241,8 +242,15 @@ class WorkerProcess:
         self._kill_timer: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def start(cls, served: ServedModel, load: Load, limits: Limits) -> "WorkerProcess":
-        """Start a process, and make it load the model."""
+    async def start(
+        cls,
+        served: ServedModel,
+        load: Load,
+        limits: Limits,
+        scored_together: Callable[[int, int], None],
+        outgoing: OutgoingBuffer,
+    ) -> "WorkerProcess":
+        """Start a process, make it load the model, and receive its messages from now on."""
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(part for part in sys.path if part)
         process = subprocess.Popen(
@@ -253,8 +261,9 @@ class WorkerProcess:
             env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
         )
         theirs.close()
-        started = cls(process, served.version, await Channel.over(ours))
+        started = cls(process, served.version, await Channel.over(ours), outgoing)
         started._channel.send(SETUP, pieces=[pickle.dumps((load, limits, served.version, served.content))])
+        started._receiving = asyncio.create_task(started.receive(scored_together))
         return started
 
     async def answer(self, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
@@ -271,7 +280,7 @@ class WorkerProcess:
                 self._cancelled.add(number)
                 self._reset_kill_timer()
             elif answer.exception() is None:  # it arrived at the same moment
-                self._outgoing.taken(answer.result())
+                self._outgoing.remove(answer.result())
             raise
         finally:
             del self._answers[number]
@@ -286,12 +295,7 @@ class WorkerProcess:
             loop = asyncio.get_running_loop()
             self._kill_timer = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
 
-    def listen(self, scored_together: Callable[[int, int], None], outgoing: OutgoingBuffer) -> None:
-        """Start to receive the process's messages."""
-        self._outgoing = outgoing
-        self._listening = asyncio.create_task(self._listen(scored_together))
-
-    async def _listen(self, scored_together: Callable[[int, int], None]) -> None:
+    async def receive(self, scored_together: Callable[[int, int], None]) -> None:
         """Receive the process's messages until it ends; then fail the requests that are not answered."""
         while (message := await self._channel.receive()) is not None:
             if message.kind == ANSWER:
@@ -302,7 +306,7 @@ class WorkerProcess:
                     answer = Answer(status, kind, message.pieces, pairs)
                     self._outgoing.put(answer)
                     waiting.set_result(answer)
-                await self._outgoing.wait_for_space()
+                await self._outgoing.has_space.wait()
             elif message.kind == BATCH:
                 requests, rows, self.waiting = message.fields
                 scored_together(requests, rows)
