@@ -72,7 +72,7 @@ def gzip_in_parallel(data: bytes) -> bytes:
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
 COARSE_BEYOND = 500_000  # of more points, fewer bits keep a file small
-COARSE_BITS = 19  # it shows at a zoom of 500
+COARSE_BITS = 19  # of a position of these; what it loses shows at a zoom of 500
 FARTHEST_UNIT = 1e38  # fits float32, which graphics cards have
 COARSE_UNIT_BYTES = 3  # of each of the two units of more points: scores are then off by 5e-6
 USUAL = (0.01, 0.99)  # quantiles between which rows lie as usual
@@ -86,7 +86,7 @@ FEWEST_NEAR = 100  # rows that have neighbours in a file
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 500_000  # in an exported file
 DIGITS = 7  # of numbers in its answers: scores are right to a millionth
-HEAT_DIGITS = 5  # colours are right to a step
+HEAT_DIGITS = 5  # of numbers that become colours: these are right to a step
 
 
 class Buffers:

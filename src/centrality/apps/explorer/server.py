@@ -127,8 +127,8 @@ MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
 MOST_BYTES = 100_000_000  # bytes that a page may send: marks, or the numbers of selected rows
 MOST_DIGITS = 9  # of a row's number
-PACKED = ("text/", "application/json")  # kinds of answers that are sent compressed ...
-FEW = 2000  # ... beyond so many bytes
+COMPRESSED = ("text/", "application/json")  # kinds of answers that are sent compressed
+FEW = 2000  # bytes; an answer with more is compressed
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
 
@@ -298,7 +298,8 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
         body_headers = {"Content-Type": content_type}
-        if len(body) > FEW and content_type.startswith(PACKED) and "gzip" in self.headers.get("Accept-Encoding", ""):
+        accepts_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
+        if accepts_gzip and len(body) > FEW and content_type.startswith(COMPRESSED):
             body = gzip.compress(body, compresslevel=5, mtime=0)
             body_headers["Content-Encoding"] = "gzip"
         body_headers["Content-Length"] = str(len(body))

@@ -241,7 +241,7 @@ def view_of(
     is_short = scored.is_table or scored.vectors.shape[1] <= scored.table.num_columns
     by_cells = kind in ("numbers", "table") and is_short
 
-    def as_compared() -> ModelRows:
+    def rows_to_compare() -> ModelRows:
         if by_cells:
             return scored.table
         whole = scored.items.whole
@@ -274,7 +274,7 @@ def view_of(
         keys=_keys(everything, key, readable),
         cells=lambda chosen: _taken(table, chosen),
         better_layout=layout.better_layout,
-        jobs=Jobs(X, {"model": model}, model, scored.vectors, as_compared, by_cells, groups),
+        jobs=Jobs(X, {"model": model}, model, scored.vectors, rows_to_compare, by_cells, groups),
         given=tuple(reader_of(model).given()),
     )
 
