@@ -283,11 +283,11 @@ _INSTEAD = "Name another column, or none: rows are then known by all their cells
 
 
 class LazyKeys(Sequence[str]):
-    """Holds keys that are made when the first of them is asked for: those of a million rows take seconds."""
+    """Keys that are computed when the first of them is asked for: those of a million rows take seconds."""
 
-    def __init__(self, count: int, make: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(self, count: int, compute: Callable[[], tuple[str, ...]]) -> None:
         self._count = count
-        self._make = make
+        self._compute = compute
         self._keys: tuple[str, ...] | None = None
         self._lock = Lock()
 
@@ -297,7 +297,7 @@ class LazyKeys(Sequence[str]):
     def __getitem__(self, row: Any) -> Any:
         with self._lock:
             if self._keys is None:
-                self._keys = self._make()
+                self._keys = self._compute()
         return self._keys[row]
 
 

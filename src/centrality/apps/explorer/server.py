@@ -257,45 +257,49 @@ class Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        refusal = self._refusal()
-        self._send(*(refusal or self.server.answer(urlsplit(self.path).path)))
+        if self._is_allowed():
+            self._send(self.server.answer(urlsplit(self.path).path))
 
     def do_PUT(self) -> None:
         """Handle PUT; a page of another site cannot send one, as no answer allows it to."""
-        refusal = self._refusal()
+        if not self._is_allowed():
+            return
         length = self.headers.get("Content-Length", "")
-        if refusal is not None:
-            self._send(*refusal)
-        elif self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
-            self._send(*NOT_HERE)
+        if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            self._send(NOT_HERE)
         elif not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= MOST_BYTES):
-            self._send(413, "text/plain", b"This is too long, or its length is not said.")
+            self._send((413, "text/plain", b"This is too long, or its length is not said."))
         else:
-            self._send(*self.server.take(urlsplit(self.path).path, self.rfile.read(int(length))))
+            self._send(self.server.take(urlsplit(self.path).path, self.rfile.read(int(length))))
 
-    def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
-        """Return the refusal, if this client may not ask; the first visit exchanges the token for a cookie."""
+    def _is_allowed(self) -> bool:
+        """Say whether this client may ask, and refuse it if not; the first visit exchanges the token for a cookie."""
         try:
             address = urlsplit(self.path)
         except ValueError:  # half an address in brackets
-            return 400, "text/plain", b"This is no address."
+            self._send((400, "text/plain", b"This is no address."))
+            return False
         host = self.headers.get("Host", "").encode("latin-1", "replace")
         if not host or not is_own(host, self.server.names):
-            return 403, "text/plain", b"This name is not one of this machine's: use localhost."
+            self._send((403, "text/plain", b"This name is not one of this machine's: use localhost."))
+            return False
         token = parse_qs(address.query).get("token", [""])[0]
         if token and secrets.compare_digest(token.encode(), self.server.token.encode()):
-            new = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return 303, "text/plain", b"", {"Location": "/", "Set-Cookie": new}
-        cookie = None
+            cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
+            self._send((303, "text/plain", b""), {"Location": "/", "Set-Cookie": cookie})
+            return False
         with suppress(CookieError):
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode()):
-            return None
-        return 403, "text/plain", b"Open the address that centrality explore printed: it holds a token."
+            sent = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+            if sent is not None and secrets.compare_digest(sent.value.encode(), self.server.token.encode()):
+                return True
+        refusal = b"Open the address that centrality explore printed: it holds a token."
+        self._send((403, "text/plain", refusal))
+        return False
 
     do_HEAD = do_GET  # noqa: N815
 
-    def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _send(self, answer: Answer, headers: dict[str, str] | None = None) -> None:
+        status, content_type, body = answer
         self.send_response(status)
         body_headers = {"Content-Type": content_type}
         accepts_gzip = "gzip" in self.headers.get("Accept-Encoding", "")

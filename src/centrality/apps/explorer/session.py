@@ -26,7 +26,7 @@ from centrality.model.refine import MARKS, review
 from centrality.network.calibration import Mixing, one_t
 from centrality.network.scaling import dense
 from centrality.representations.base import as_arrow
-from centrality.selection.copies import WORDS, Copies, copies
+from centrality.selection.copies import WORDS, Copies
 from centrality.selection.pick import Picker
 
 FILE = "file"  # the column that says which of two files a row is of
@@ -66,8 +66,8 @@ class Jobs(Checks):
 
     model: CentralityModel
     vectors: CheckedRows  # (n, p)
-    rows_to_compare: Callable[[], ModelRows]  # gives the n rows, as `copies` compares them
-    by_cells: bool  # they are compared by columns, which mean something to the reader
+    copies: Callable[[], Copies]  # finds those among the rows, once
+    by_cells: bool  # they are found by columns, which mean something to the reader
     groups: dict[str, Values]  # (n,) codes of the columns that picked rows can be shared by
 
     def review(self, request: object) -> Learned:
@@ -96,7 +96,7 @@ class Jobs(Checks):
     def copies_of(self, row: int) -> list[CopiesOfRow]:
         """Return the groups of copies that a row is in; the first call takes longer, as it compares all rows."""
         with self._lock:
-            groups = self._copies
+            groups = self.copies()
         return [
             {
                 "kind": WORDS[group.kind],
@@ -106,10 +106,6 @@ class Jobs(Checks):
             for group in groups
             if row in group.rows
         ]
-
-    @cached_property
-    def _copies(self) -> Copies:
-        return copies(self.rows_to_compare())
 
 
 def fields_of(request: object) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
@@ -46,6 +47,7 @@ from centrality.model.reader import reader_of
 from centrality.network.calibration import SOFT, Mixing
 from centrality.network.scaling import dense
 from centrality.representations.base import as_arrow, is_frame
+from centrality.selection.copies import Copies, copies
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
@@ -241,11 +243,12 @@ def view_of(
     is_short = scored.is_table or scored.vectors.shape[1] <= scored.table.num_columns
     by_cells = kind in ("numbers", "table") and is_short
 
-    def rows_to_compare() -> ModelRows:
+    @cache
+    def find_copies() -> Copies:
         if by_cells:
-            return scored.table
+            return copies(scored.table)
         whole = scored.items.whole
-        return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
+        return copies(dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))])
 
     groups = {column.name: column.values for column in view_columns if column.kind == "category"}
     return View(
@@ -274,7 +277,7 @@ def view_of(
         keys=_keys(everything, key, readable),
         cells=lambda chosen: _taken(table, chosen),
         better_layout=layout.better_layout,
-        jobs=Jobs(X, {"model": model}, model, scored.vectors, rows_to_compare, by_cells, groups),
+        jobs=Jobs(X, {"model": model}, model, scored.vectors, find_copies, by_cells, groups),
         given=tuple(reader_of(model).given()),
     )
 
