@@ -48,7 +48,7 @@ LAST_BLOCK = b"\x03\x00"  # an empty one, which ends the file
 
 
 def gzip_in_parallel(data: bytes) -> bytes:
-    """Return the data as one gzip file.
+    """Return the data as one gzip file, whose parts are compressed at the same time.
 
     >>> import gzip
     >>> gzip.decompress(gzip_in_parallel(b"three words here")) == b"three words here"
@@ -319,13 +319,13 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
     Heat is stored of as many of them as a file has space for, near rows of as many as can be compared in short time.
     """
     height, width = view.heat_shape or (0, 0)
-    painted = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
+    rows_with_heat = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
     examples = example_rows(view)
-    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED, examples), painted)
+    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED, examples), rows_with_heat)
     answers: dict[int, Why] = {}
-    for rows, is_painted in ((painted, True), (others, False)):
+    for rows, has_heat in ((rows_with_heat, True), (others, False)):
         if len(rows):
-            answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
+            answers |= dict(zip(rows.tolist(), reasons_why(view, rows, with_heat=has_heat), strict=True))
     if view.neighbours is not None:
         count = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
         rows = noteworthy_rows(view, count, examples)

@@ -98,14 +98,14 @@ def answer_to(view: View, question: object) -> object:
 def why(view: View, row: int) -> Why:
     """Return the reasons for one row's score, and the rows near it."""
     chosen = np.array([row])
-    [answer] = reasons_why(view, chosen, painted=True)
+    [answer] = reasons_why(view, chosen, with_heat=True)
     if view.neighbours is not None:
         answer["near"] = view.neighbours(chosen)[0].tolist()
     return answer
 
 
-def reasons_why(view: View, rows: NDArray[np.intp], *, painted: bool) -> list[Why]:
-    """Return the reasons for these rows' scores; with `painted`, also of each pixel or moment, if they have those."""
+def reasons_why(view: View, rows: NDArray[np.intp], *, with_heat: bool) -> list[Why]:
+    """Return the reasons for these rows' scores; `with_heat`: also of each pixel or moment, if they have those."""
     answers: list[Why] = [{"reasons": [], "typical": (0.0, 0.0), "near": []} for _ in rows]
     if view.reasons is None:
         return answers
@@ -120,7 +120,7 @@ def reasons_why(view: View, rows: NDArray[np.intp], *, painted: bool) -> list[Wh
             for reason, j in zip(reasons, features, strict=True):
                 reason["usual"] = explanation.usual[k][j]
         answers[k] |= {"reasons": reasons, "typical": pair(explanation.typical[k])}
-        if painted and shape is not None:
+        if with_heat and shape is not None:
             values = explanation.parts[k].ravel().tolist()
             answers[k]["heat"] = {"width": shape[1], "height": shape[0], "values": values}
     return answers
