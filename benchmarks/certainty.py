@@ -140,8 +140,8 @@ def envelope_of_nonconform(method: str, m: int, rows: int) -> Callable[[float], 
     except (ImportError, SyntaxError):
         return lambda t: np.inf
     found = fdp_bounds.prepare_envelope(
-        n_calibration=m, n_test=rows, confidence=0.95, method=method, n_resamples=4000, seed=0, boost=False,
-        lower=None, upper=None, beta=None,
+        n_calibration=m, n_test=rows, confidence=0.95, method=method, n_resamples=4000 if method != "ks" else None,
+        seed=None if method == "ks" else 0, boost=False, lower=None, upper=None, beta=None,
     )  # fmt: skip
 
     def most(t: float) -> float:
