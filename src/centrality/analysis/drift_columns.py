@@ -19,7 +19,8 @@ from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ColumnBlocks
 
 TAIL = 0.005  # the share of the training rows beyond the outermost value of a column, on either side
-VALUES, MOST_VALUES = 51, 1 << 20  # values of a column, and of all columns; at least 11 of a column
+VALUES = 51  # of a column, and at least 11
+MOST_VALUES = 1 << 20  # of all columns
 SHARED = 5  # rows that must share a value if it is to be kept as it is
 ROWS = 10_000  # training rows used, at most
 PAIRED = 64  # columns of which pairs are compared, at most
@@ -179,27 +180,24 @@ class TrainingColumns(FrozenArrays):
 
     def compare(self, rows: CheckedRows, names: Names) -> tuple[tuple[ColumnDrift, ...], tuple[PairDrift, ...]]:
         """Compare each column of new rows, and each pair of them, with the training rows."""
-        columns = tuple(
-            self._compare_column(j, column, names.of_columns[j], direction=names.directions[j])
-            for j, column in enumerate(_columns(rows))
-        )
-        return columns, self._compare_pairs(rows, names.of_columns) if len(self.products) > 1 else ()
-
-    def _compare_column(self, j: int, column: Matrix, name: str, *, direction: bool) -> ColumnDrift:
-        x = np.sort(column)
         n = self.rows
-        m = len(x)
-        values = self.values[:, j]
-        below = self.below[:, j]
-        upto = self.upto[:, j]
-        new_below = np.searchsorted(x, values, side="left") / m
-        new_upto = np.searchsorted(x, values, side="right") / m
-        gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
-        below_first = more_beyond(round(new_below[0] * m), m, round(below[0] * n), n)
-        above_last = more_beyond(round((1 - new_upto[-1]) * m), m, round((1 - upto[-1]) * n), n)
-        p = min(gap_p_value(gap, n, m), below_first, above_last)
-        effect = float(self._ranks_of(j, x).mean())
-        return ColumnDrift(name, gap, min(1.0, 3 * p), effect, float(new_below[0]), float(1 - new_upto[-1]), direction)
+        m = rows.shape[0]
+        drifts = []
+        for j, column in enumerate(_columns(rows)):
+            x = np.sort(column)
+            below = self.below[:, j]
+            upto = self.upto[:, j]
+            new_below = np.searchsorted(x, self.values[:, j], side="left") / m
+            new_upto = np.searchsorted(x, self.values[:, j], side="right") / m
+            low = float(new_below[0])
+            high = float(1 - new_upto[-1])
+            gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
+            below_first = more_beyond(round(low * m), m, round(below[0] * n), n)
+            above_last = more_beyond(round(high * m), m, round((1 - upto[-1]) * n), n)
+            p = min(1.0, 3 * min(gap_p_value(gap, n, m), below_first, above_last))
+            effect = float(self._ranks_of(j, x).mean())
+            drifts.append(ColumnDrift(names.of_columns[j], gap, p, effect, low, high, names.directions[j]))
+        return tuple(drifts), self._compare_pairs(rows, names.of_columns) if len(self.products) > 1 else ()
 
     def _ranks_of(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
         """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
@@ -277,8 +275,8 @@ def distribution(quantiles: Quantiles, x: Matrix) -> tuple[Matrix, Matrix]:  # (
     reached = np.searchsorted(x, values, side="left")  # where the rows reach each value, and pass it
     passed = np.searchsorted(x, values, side="right")
     counts = np.diff(passed, prepend=0, append=len(x))
-    low, width, start, rise = (np.repeat(part, counts) for part in (low, width, start, rise))
-    less = start + np.clip((x - low) / width, 0.0, 1.0) * rise
+    way = np.clip((x - np.repeat(low, counts)) / np.repeat(width, counts), 0.0, 1.0)
+    less = np.repeat(start, counts) + way * np.repeat(rise, counts)
     if not (reached < passed).any():
         return less, less
     at_most = less.copy()

@@ -13,8 +13,8 @@ import pyarrow as pa
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
+from centrality.analysis.certificate import OddShare
 from centrality.analysis.drift import Change
-from centrality.analysis.odd_share import OddShare
 from centrality.chain import Chain
 from centrality.findings.columns import GapWords, is_gap_word, structures_in
 from centrality.findings.finding import Finding, Findings, as_kind_of, verdict_of

@@ -54,9 +54,8 @@ def find_placeholder_numbers(sheet: Sheet) -> Iterator[Finding]:
                 most_others = int(np.delete(column.counts, place).max(initial=0))
                 reason = f"no other value is in more than {most_others:,} rows"
             level = column.levels[place]
-            in_words = (
-                str(level) if isinstance(level, int) else number(level)
-            )  # without commas, as people search for it
+            # Without commas, as people search for it.
+            in_words = str(level) if isinstance(level, int) else number(level)
             yield sheet.finding(
                 "placeholder",
                 f"{column.name} is exactly {in_words}",
