@@ -180,6 +180,8 @@ class TrainingColumns(FrozenArrays):
 
     def compare(self, rows: CheckedRows, names: Names) -> tuple[tuple[ColumnDrift, ...], tuple[PairDrift, ...]]:
         """Compare each column of new rows, and each pair of them, with the training rows."""
+        from scipy.stats import t
+
         n = self.rows
         m = rows.shape[0]
         drifts = []
@@ -197,20 +199,11 @@ class TrainingColumns(FrozenArrays):
             p = min(1.0, 3 * min(gap_p_value(gap, n, m), below_first, above_last))
             effect = float(self._ranks_of(j, x).mean())
             drifts.append(ColumnDrift(names.of_columns[j], gap, p, effect, low, high, names.directions[j]))
-        return tuple(drifts), self._compare_pairs(rows, names.of_columns) if len(self.products) > 1 else ()
+        if len(self.products) < 2:
+            return tuple(drifts), ()
 
-    def _ranks_of(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
-        """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
-        order = np.argsort(x)
-        return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x[order], order)
-
-    def _compare_pairs(self, rows: CheckedRows, names: Sequence[str]) -> tuple[PairDrift, ...]:
-        from scipy.stats import t
-
-        n = self.rows
-        m = rows.shape[0]
+        # The rank correlation of each pair; for nearly constant columns a mean product is noise.
         products, spreads = _products(np.stack([self._ranks_of(j, x) for j, x in enumerate(_columns(rows))]))
-        # For nearly constant columns a mean product is noise.
         first, second = np.triu_indices(len(self.products), 1)
         varies: NDArray[np.bool_] = np.diag(self.products) >= VARIES
         both_vary = varies[first] & varies[second]
@@ -221,11 +214,19 @@ class TrainingColumns(FrozenArrays):
         pooled = (n * self.spreads + m * spreads)[first, second] / (n + m)
         error = np.sqrt(pooled * (1 / n + 1 / m))
         with np.errstate(divide="ignore", invalid="ignore"):
-            p = np.where(change == 0, 1.0, 2 * t.sf(np.abs(change) / error, min(n, m) - 1))
+            p_values = np.where(change == 0, 1.0, 2 * t.sf(np.abs(change) / error, min(n, m) - 1))
         before = _correlations(self.products)[first, second]
         after = _correlations(products)[first, second]
-        pairs = zip(first, second, before, after, p, strict=True)
-        return tuple(PairDrift((names[int(i)], names[int(j)]), float(a), float(b), float(c)) for i, j, a, b, c in pairs)
+        pairs = tuple(
+            PairDrift((names.of_columns[int(i)], names.of_columns[int(j)]), float(a), float(b), float(p))
+            for i, j, a, b, p in zip(first, second, before, after, p_values, strict=True)
+        )
+        return tuple(drifts), pairs
+
+    def _ranks_of(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
+        """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
+        order = np.argsort(x)
+        return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x[order], order)
 
 
 def _columns(rows: CheckedRows) -> Iterator[Matrix]:

@@ -87,6 +87,7 @@ class Monitor:
         self._names = [*SCORES, *names]
         self._alpha = fraction("alpha", alpha)
         self._every = None if every is None else positive("every", every)
+        self._wanted = self._every or 1 / self._alpha  # evidence that is an alarm
         self._rng = np.random.default_rng(random_state)
         statistics = len(self._names)
         columns = len(self._edges)
@@ -140,7 +141,7 @@ class Monitor:
         four = np.maximum(np.stack([p, 1 - p, out, 1 - out], axis=2), LEAST)  # small where a direction is true
         factors = (POWERS * four[:, :, :, None] ** (POWERS - 1)).reshape(*p.shape, -1)  # (rows, statistics, bets)
         logarithms = np.log(factors)
-        wanted = self._wanted()
+        wanted = self._wanted / self._shares
         used = 0
         for factor, logarithm, row in zip(factors, logarithms, numbers.tolist(), strict=True):
             stake = 1.0 if self._every is not None else _unspent(self._age) - _unspent(self._age + 1)
@@ -181,17 +182,13 @@ class Monitor:
     def _evidence(self) -> Matrix:
         return np.asarray(self._money.sum(1)) + (0.0 if self._every is not None else _unspent(self._age))
 
-    def _wanted(self) -> Matrix:
-        return np.asarray((self._every or 1 / self._alpha) / self._shares)
-
     def watch(self) -> Watch:
         """Return what is known now."""
         evidence = self._evidence() * self._shares
-        wanted = self._every or 1 / self._alpha
         if self._row is None:
-            return Watch(False, self._rows, None, None, (), float(evidence.max()), wanted)  # noqa: FBT003
+            return Watch(False, self._rows, None, None, (), float(evidence.max()), self._wanted)  # noqa: FBT003
         since, changes = self._alarm
-        return Watch(True, self._rows, self._row, since, changes, float(evidence.max()), wanted)  # noqa: FBT003
+        return Watch(True, self._rows, self._row, since, changes, float(evidence.max()), self._wanted)  # noqa: FBT003
 
     @property
     def e_value(self) -> float:
@@ -262,7 +259,7 @@ def _unspent(age: int) -> float:
 
 @dataclass(frozen=True)
 class StreamWatch:
-    """What is known of one stream after an update: print it, or look at its `changed`.
+    """The state of one stream after an update: print it, or look at its `changed`.
 
     >>> watch = Watch(alarm=True, rows=43, row=42, since=20, changes=("x is higher",), evidence=900.0, wanted=20.0)
     >>> print(StreamWatch("pump 3", changed=True, watch=watch, evidence=900.0, wanted=164.0))

@@ -54,7 +54,11 @@ class Tail:
             if excesses[0] < 0 or excesses[len(excesses) // 2] <= 0:  # many rows tie
                 return tail
             tail = cls(start, size / len(scores), *_laws(excesses))
-            if _anderson_darling(tail.shares(excesses)) <= REJECTED:
+            # How far the falling shares of these rows are from those of a uniform sample.
+            rising = np.clip(1 - tail.shares(excesses), 1e-12, 1 - 1e-12)
+            odd = 2 * np.arange(1, size + 1) - 1
+            anderson_darling = -size - (odd * (np.log(rising) + np.log1p(-rising[::-1]))).mean()
+            if anderson_darling <= REJECTED:
                 return tail
             size = int(STEP * size)
         return tail
@@ -81,14 +85,6 @@ def _laws(excesses: Scores) -> tuple[Scores, Scores, Scores]:
     shape, scale = np.nonzero(weights > NEGLIGIBLE)
     chosen = weights[shape, scale]
     return shapes[shape], scales[shape, scale], chosen / chosen.sum()
-
-
-def _anderson_darling(shares: Scores) -> float:
-    """Return how far these falling shares are from those of a uniform sample."""
-    n = len(shares)
-    rising = np.clip(1 - shares, 1e-12, 1 - 1e-12)
-    odd = 2 * np.arange(1, n + 1) - 1
-    return float(-n - (odd * (np.log(rising) + np.log1p(-rising[::-1]))).mean())
 
 
 def severity(inliers: Scores, scores: Scores, tail: Tail | None) -> Scores:

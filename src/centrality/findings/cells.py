@@ -1,6 +1,6 @@
 """Say how doubtful each cell is: one in how many ordinary rows has a cell as odd, given the rest of its row.
 
-A cell is judged by what the rest of its row says of it, as far as that can be told, and else by how it is written:
+A cell is judged by what the rest of its row says of it, as far as that says anything, and else by how it is written:
 
 values    Of each pair of columns of which one nearly determines the other, how often a value occurs beside the other
           one. The share of exceptions that a pair has by itself is learned (`Tie.fit`), so that a tie which often
@@ -39,7 +39,7 @@ class Tie:
 
     @classmethod
     def fit(cls, a: Codes, b: Codes) -> "Tie":
-        """Learn how well column a tells column b, each row being told by the others (Dirichlet, leave one out)."""
+        """Learn how well column a tells column b, each row predicted from the others (Dirichlet, leave one out)."""
         pair, counts, _ = _pairs_of_rows(a, b)
         size = np.bincount(a)[pair[0]]
         shares = np.bincount(b)[pair[1]] / len(a)

@@ -12,7 +12,7 @@ from centrality._internal.arrays import safe_divide
 from centrality.findings.columns import Codes, Column, Floats
 
 WIDEST = 4.0  # deviations at which predictors are cut off: a wild cell should not predict others
-KIND = 20  # rows of a kind from which on its spread can be told
+KIND = 20  # rows of a kind from which on its spread can be measured
 NARROWEST = 0.5  # spread of a kind, in units of the column's: nearly equal numbers would make any other one odd
 TELLING = 0.05  # the least share of a column's variance that lies between the kinds
 EXCEPTIONS = 0.002  # of the rows: where more are far from their kind, kinds are no single groups

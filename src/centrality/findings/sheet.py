@@ -54,10 +54,6 @@ class Sheet:
             if not any(is_kind(self.data[name].type) for is_kind in kinds)
         ]
 
-    def find_column(self, name: str) -> Column | None:
-        """Return the column of this name, if there is one."""
-        return next((column for column in self.columns if column.name == name), None)
-
     @property
     def parts(self) -> Representation | None:
         """Return what tells the parts of a row: the model's representation, if it has one."""
@@ -81,7 +77,7 @@ class Sheet:
 
     @cached_property
     def cap(self) -> float:
-        """Return the largest severity told: farther out, tails that fit equally well disagree."""
+        """Return the largest severity that is stated: farther out, tails that fit equally well disagree."""
         return float(CAP * self.data.num_rows)
 
     @cached_property

@@ -56,9 +56,13 @@ def find_copies(sheet: Sheet) -> Iterator[Finding]:
     """Find rows that are entered twice, exactly or nearly."""
     groups = {kind: [group for group in sheet.copies if group.kind == kind] for kind in WORDS}
     rows = {kind: np.unique([row for group in groups[kind] for row in group.rows]).astype(np.intp) for kind in WORDS}
+    # How many rows would equal another one if columns knew nothing of each other.
+    shares = [column.counts / len(column.codes) for column in sheet.columns]
+    alike = float(np.exp(sum(np.log((share**2).sum()) for share in shares))) if shares else 0.0
+    by_chance = sheet.data.num_rows * (sheet.data.num_rows - 1) * alike
     for kind in ("exact", "near"):
         count = len(rows[kind])
-        if count == 0 or len(rows["one column"]) > COMMON * count or twins_by_chance(sheet) > CHANCE * count:
+        if count == 0 or len(rows["one column"]) > COMMON * count or by_chance > CHANCE * count:
             continue
         yield sheet.finding(
             "copies",
@@ -67,13 +71,6 @@ def find_copies(sheet: Sheet) -> Iterator[Finding]:
             rows=rows[kind],
             advice="Keep the first row of each group if they are the same thing entered twice.",
         )
-
-
-def twins_by_chance(sheet: Sheet) -> float:
-    """Return how many rows would equal another one if columns knew nothing of each other."""
-    shares = [column.counts / len(column.codes) for column in sheet.columns]
-    alike = float(np.exp(sum(np.log((share**2).sum()) for share in shares))) if shares else 0.0
-    return float(sheet.data.num_rows * (sheet.data.num_rows - 1) * alike)
 
 
 def find_labels(sheet: Sheet) -> Iterator[Finding]:
@@ -114,7 +111,7 @@ def causes_of(sheet: Sheet) -> Iterator[Finding]:
         with sheet.reader.suppress_issues():
             main = np.asarray(sheet.model.explain(sheet.items.take(odd)), dtype=np.float64).argmin(1)
         for cause in np.unique(main):
-            column = sheet.find_column(str(features.names[cause]))
+            column = next((column for column in sheet.columns if column.name == str(features.names[cause])), None)
             rows = odd[main == cause]
             name = None if column is None or len(rows) < FEWEST else name_of(column, rows)
             if column is None or name is None:

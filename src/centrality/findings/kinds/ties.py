@@ -33,7 +33,14 @@ def find_broken_sums(sheet: Sheet) -> Iterator[Finding]:
         return
     x = np.stack([column.numbers for column in columns if column.numbers is not None])  # (p, n)
     sample = x[:, np.linspace(0, x.shape[1] - 1, min(SAMPLE, x.shape[1])).astype(np.intp)]
-    tolerances = np.array([_rounding(numbers) for numbers in x])
+    # Sums of rounded numbers may differ by one unit of the last decimal that a column has.
+    tolerances = np.full(len(x), SAME)
+    for place, numbers in enumerate(x):
+        present = numbers[np.isfinite(numbers)][:SAMPLE]
+        same = (np.allclose(present, np.round(present, d), rtol=1e-12) for d in range(MOST_DECIMALS))
+        decimals = next((d for d, is_same in enumerate(same) if is_same), 12)
+        if decimals:
+            tolerances[place] = 1.01 * 10.0**-decimals
     tested: set[frozenset[int]] = set()
     for parts, sign, values in _sums_and_products(sample):
         not_zero = (sample != 0) & (values != 0)[None]  # of zeros alone, everything is a sum and a product
@@ -76,13 +83,6 @@ def _sums_and_products(x: Floats) -> Iterator[tuple[tuple[int, ...], str, Floats
 def _equal(a: Floats, b: Floats, tolerance: Floats) -> np.ndarray:
     """Say where numbers are equal but for rounding."""
     return np.asarray(np.abs(a - b) <= np.maximum(SAME * np.abs(a), tolerance))
-
-
-def _rounding(numbers: Floats) -> float:
-    """Return by how much sums of rounded numbers may differ: one unit of the last decimal that a column has."""
-    present = numbers[np.isfinite(numbers)][:SAMPLE]
-    decimals = next((d for d in range(MOST_DECIMALS) if np.allclose(present, np.round(present, d), rtol=1e-12)), 12)
-    return float(1.01 * 10.0**-decimals) if decimals else SAME
 
 
 def find_dates_out_of_order(sheet: Sheet) -> Iterator[Finding]:
