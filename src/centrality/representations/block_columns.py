@@ -299,11 +299,7 @@ class Pictures(BlockEncoder):
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
         assert self._images is not None
-        if is_text(values.type):
-            texts = values.cast(pa.string()).to_pylist()
-            items: list[object] = [None if text is None else self._place_of(text) for text in texts]
-        else:
-            items = values.to_pylist()
+        items = self.items(values)
         encoded, fingerprint = self._images.vectors_or_none(items, self._memory if self._images.cache is None else None)
         if self.fingerprint:
             require_same(self.fingerprint, fingerprint, str(self._images.model))
@@ -320,6 +316,12 @@ class Pictures(BlockEncoder):
         return Contents(
             vectors, readable & ~empty, {NO_PICTURE: ~readable & ~absent, EMPTY: empty, ABSENT: absent & ~readable}
         )
+
+    def items(self, values: pa.ChunkedArray) -> list[object]:
+        """Return what can be opened as a picture, a path or bytes, for each cell; None for a gap."""
+        if not is_text(values.type):
+            return list(values.to_pylist())
+        return [None if text is None else self._place_of(text) for text in values.cast(pa.string()).to_pylist()]
 
     def to_show(self, values: pa.ChunkedArray) -> list[object]:
         if is_text(values.type):
