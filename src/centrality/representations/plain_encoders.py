@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 BUCKETS = 4096  # places that n-grams are hashed to
 NUMBERS = 256  # of a text: so many sums of places
-SIZE, CELL, TURNS = 64, 8, 9  # pixels of an image's side and of a cell's; directions of edges
+SIZE = 64  # pixels of an image's side
+CELL = 8  # pixels of a cell's side
+TURNS = 9  # directions of edges
 COLOURS = 4  # squares along a side whose mean colour is taken
 
 # Brightness, red against green, blue against yellow: in grey pictures the last two do not vary, so that a red one
@@ -88,17 +90,14 @@ class GradientEncoder:
         pixels = np.asarray(picture.resize((SIZE, SIZE), image.Resampling.BILINEAR), dtype=np.float64) / 255
         side = SIZE // COLOURS
         colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
-        return np.concatenate([_edges(pixels.mean(2)).ravel(), (colours @ OPPONENTS).ravel()])
-
-
-def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
-    """Return the strength of edges of each direction in each cell; a cell with edges has unit length."""
-    down, across = np.gradient(grey)
-    strength, angle = np.hypot(down, across), np.arctan2(down, across) % np.pi
-    turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
-    row, column = np.indices(grey.shape) // CELL
-    cells = SIZE // CELL
-    place = (row * cells + column) * TURNS + turn
-    found = np.bincount(place.ravel(), strength.ravel(), minlength=cells * cells * TURNS).reshape(cells, cells, TURNS)
-    length = np.sqrt(np.square(found).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
-    return np.asarray(found / length / cells)
+        # The strength of edges of each direction in each cell; a cell with edges has unit length.
+        down, across = np.gradient(pixels.mean(2))
+        angle = np.arctan2(down, across) % np.pi
+        turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
+        row, column = np.indices((SIZE, SIZE)) // CELL
+        cells = SIZE // CELL
+        place = (row * cells + column) * TURNS + turn
+        edges = np.bincount(place.ravel(), np.hypot(down, across).ravel(), minlength=cells * cells * TURNS)
+        edges = edges.reshape(cells, cells, TURNS)
+        length = np.sqrt(np.square(edges).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
+        return np.concatenate([(edges / length / cells).ravel(), (colours @ OPPONENTS).ravel()])

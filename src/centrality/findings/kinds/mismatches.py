@@ -6,7 +6,7 @@ import numpy as np
 
 from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
-from centrality.representations.mixed import REST, pair_name
+from centrality.representations.blocks import REST, pair_name
 
 CHANCE = 0.1  # the share of the rows named that ordinary data would have, at most
 
