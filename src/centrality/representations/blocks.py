@@ -259,8 +259,8 @@ def _misfit(left: Matrix, right: Matrix, correlations: Column) -> Column:
     left = draw_in(left)
     right = draw_in(right)
     square = np.square(correlations)
-    apart = square * (np.square(left) + np.square(right)) - 2 * correlations * left * right
-    return np.asarray((apart / (2 * (1 - square)) + 0.5 * np.log(1 - square)).sum(1))
+    distance = square * (np.square(left) + np.square(right)) - 2 * correlations * left * right
+    return np.asarray((distance / (2 * (1 - square)) + 0.5 * np.log(1 - square)).sum(1))
 
 
 def agreements(components: dict[str, Matrix], present: dict[str, Mask]) -> dict[tuple[str, str], Agreement]:

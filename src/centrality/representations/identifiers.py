@@ -53,17 +53,19 @@ def too_long_to_measure(values: pa.ChunkedArray) -> bool:
     return not NANOSECONDS[0] <= least <= largest < NANOSECONDS[1]
 
 
-def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> dict[str, bool]:
+def identifiers(
+    names: Sequence[str], rows: int, numbers_of: Callable[[str, int], NDArray[np.float64]]
+) -> dict[str, bool]:
     """Return the columns of numbers that may be identifiers, and of each whether it surely is one.
 
     It is one if fewer numbers come again than chance would let: of so many whole numbers in such a range. It may be one
-    if all are different and equally long, and correlate with no other column. `read(name, step)` returns every step-th
-    number of a column; memory holds one whole column, and few rows of all.
+    if all are different and equally long, and correlate with no other column. `numbers_of(name, step)` returns every
+    step-th number of a column; memory holds one whole column, and few rows of all.
     """
     sure = {}
     likely = []
     for name in names:
-        x = read(name, 1)
+        x = numbers_of(name, 1)
         if is_unique_by_design(x):
             sure[name] = True
         elif _may_identify(x):
@@ -76,7 +78,7 @@ def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDAr
     step = -(-rows // LOOKED_AT)
     ranks = {}
     for name in names:
-        rank = rankdata(read(name, step), nan_policy="omit")
+        rank = rankdata(numbers_of(name, step), nan_policy="omit")
         centred = np.where(np.isnan(rank), np.nanmean(rank), rank)
         centred = centred - centred.mean()
         ranks[name] = centred / (np.linalg.norm(centred) or 1.0)

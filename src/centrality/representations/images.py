@@ -169,8 +169,8 @@ class VisionEncoder:
             config = timm.get_pretrained_cfg(model)
             if config is None:
                 raise InputError(f"timm knows no model {model!r}. Its names: timm.list_models(pretrained=True).")
-            cached = optional("huggingface_hub", "timm").try_to_load_from_cache
-            if not download and not isinstance(cached(config.hf_hub_id or model, "model.safetensors"), str):
+            find_in_cache = optional("huggingface_hub", "timm").try_to_load_from_cache
+            if not download and not isinstance(find_in_cache(config.hf_hub_id or model, "model.safetensors"), str):
                 raise not_on_disk(model, "Images")
             self.module = timm.create_model(model, pretrained=True, num_classes=0)
             self.size = config.input_size[-1]

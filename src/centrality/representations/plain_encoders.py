@@ -83,21 +83,21 @@ class GradientEncoder:
 
     def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
         """Return one vector for each picture."""
-        return np.stack([self._vector(picture) for picture in pictures]).astype(np.float32)
-
-    def _vector(self, picture: "Image") -> Matrix:
-        image = optional("PIL.Image", "images")
-        pixels = np.asarray(picture.resize((SIZE, SIZE), image.Resampling.BILINEAR), dtype=np.float64) / 255
-        side = SIZE // COLOURS
-        colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
-        # The strength of edges of each direction in each cell; a cell with edges has unit length.
-        down, across = np.gradient(pixels.mean(2))
-        angle = np.arctan2(down, across) % np.pi
-        turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
+        bilinear = optional("PIL.Image", "images").Resampling.BILINEAR
         row, column = np.indices((SIZE, SIZE)) // CELL
         cells = SIZE // CELL
-        place = (row * cells + column) * TURNS + turn
-        edges = np.bincount(place.ravel(), np.hypot(down, across).ravel(), minlength=cells * cells * TURNS)
-        edges = edges.reshape(cells, cells, TURNS)
-        length = np.sqrt(np.square(edges).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
-        return np.concatenate([(edges / length / cells).ravel(), (colours @ OPPONENTS).ravel()])
+        side = SIZE // COLOURS
+        vectors = []
+        for picture in pictures:
+            pixels = np.asarray(picture.resize((SIZE, SIZE), bilinear), dtype=np.float64) / 255
+            colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
+            # The strength of edges of each direction in each cell; a cell with edges has unit length.
+            down, across = np.gradient(pixels.mean(2))
+            angle = np.arctan2(down, across) % np.pi
+            turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
+            place = (row * cells + column) * TURNS + turn
+            edges = np.bincount(place.ravel(), np.hypot(down, across).ravel(), minlength=cells * cells * TURNS)
+            edges = edges.reshape(cells, cells, TURNS)
+            length = np.sqrt(np.square(edges).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
+            vectors.append(np.concatenate([(edges / length / cells).ravel(), (colours @ OPPONENTS).ravel()]))
+        return np.stack(vectors).astype(np.float32)

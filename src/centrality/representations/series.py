@@ -180,12 +180,29 @@ class Series(Representation):
         if not items:
             raise InputError("Series were wanted, got none.")
         channels = items[0].shape[1] if channels is None else channels
+        kind = "Window" if self.window is not None else "Series"
         rows = []
         for i, item in enumerate(items):
             if item.shape[1] != channels:
                 raise InputError(f"Series of {channels} channels were wanted, but series {i} has {item.shape[1]}.")
-            rows.append(np.concatenate([self._channel_features(channel, i) for channel in item.T]))
-        return np.array(rows), channels
+            row: list[float] = []
+            for values in item.T:
+                if infinite := int(np.isinf(values).sum()):
+                    raise TableError(
+                        f"{kind} {i} has {infinite} infinite values: finite numbers were wanted, NaN for gaps."
+                    )
+                finite = np.flatnonzero(np.isfinite(values))
+                span = finite[-1] - finite[0] + 1 if len(finite) else 0
+                if len(finite) < SHORTEST or len(finite) < (1 - MOST_GAPS) * span:
+                    raise TableError(
+                        f"{kind} {i} has {len(finite)} values in {span} moments: at least {SHORTEST} were wanted, "
+                        f"and no more than {MOST_GAPS:.0%} gaps."
+                    )
+                bridged = np.interp(np.arange(finite[0], finite[-1] + 1), finite, values[finite])
+                bridged[np.abs(bridged) < TINY] = 0.0
+                row += self._catch22(bridged.tolist())["values"]
+            rows.append(row)
+        return np.array(rows, dtype=np.float64), channels
 
     def _items(self, X: ItemsLike) -> list[Item]:
         """Return each series or window as an array (length, channels)."""
@@ -198,22 +215,6 @@ class Series(Representation):
         series = _two_dimensional(X, 0)
         window, _ = self._window()
         return [series[start : start + window] for start in self.starts(len(series))]
-
-    def _channel_features(self, values: Item, i: int) -> NDArray[np.float64]:
-        """Return the features of one channel of series i, with gaps interpolated; raise if gaps are too many."""
-        kind = "Window" if self.window is not None else "Series"
-        if infinite := int(np.isinf(values).sum()):
-            raise TableError(f"{kind} {i} has {infinite} infinite values: finite numbers were wanted, NaN for gaps.")
-        finite = np.flatnonzero(np.isfinite(values))
-        span = finite[-1] - finite[0] + 1 if len(finite) else 0
-        if len(finite) < SHORTEST or len(finite) < (1 - MOST_GAPS) * span:
-            raise TableError(
-                f"{kind} {i} has {len(finite)} values in {span} moments: at least {SHORTEST} were wanted, "
-                f"and no more than {MOST_GAPS:.0%} gaps."
-            )
-        bridged = np.interp(np.arange(finite[0], finite[-1] + 1), finite, values[finite])
-        bridged[np.abs(bridged) < TINY] = 0.0
-        return np.asarray(self._catch22(bridged.tolist())["values"], dtype=np.float64)
 
     def _catch22(self, values: list[float]) -> Any:
         """Return the "values" of the features of these numbers, and their "names"."""

@@ -45,7 +45,6 @@ from centrality.tables.columns import (
     NEW_GAP,
     READ_SO,
     CellIssues,
-    DataNote,
     TableError,
     checked_share,
     first_few,
@@ -198,8 +197,7 @@ class Table(Representation):
         """Return the rows as numbers; those of each column have a variance of about one in total."""
         vectors, unreadable = self.examined(X)
         unreadable.require_few(checked_share(self.unreadable))
-        for note in unreadable.notes():
-            warn_caller(note, DataNote)
+        unreadable.warn()
         return vectors
 
     def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], CellIssues]:
@@ -209,7 +207,7 @@ class Table(Representation):
             raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
-        pairs = self._pair_numbers(encoded)
+        pairs = [] if self._mixed is None else [self._mixed.numbers(encoded)]
         vectors, counts = self._joined(encoded, self._most_gaps, pairs)
         for name, cells in encoded.items():
             share = float(cells.gaps.mean())
@@ -233,7 +231,7 @@ class Table(Representation):
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
         encoded = self._encoded_as_new(as_arrow(X))
-        pairs = self._pair_numbers(encoded, as_new=True)
+        pairs = [] if self._mixed is None else [self._mixed.numbers(encoded, as_new=True)]
         for cells in encoded.values():
             if cells.gaps.sum() == 1:  # without its row, the column had none
                 cells.faults[NEW_GAP] = cells.faults.get(NEW_GAP, False) | cells.gaps
@@ -243,10 +241,6 @@ class Table(Representation):
     def _encoded_as_new(self, table: pa.Table) -> dict[str, Cells]:
         """Return the cells of fitting, each as if it had not been among the others."""
         return {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
-
-    def _pair_numbers(self, encoded: dict[str, Cells], *, as_new: bool = False) -> list[NDArray[np.float64]]:
-        """Return the numbers that say how badly blocks go together; none for a table without blocks."""
-        return [] if self._mixed is None else [self._mixed.numbers(encoded, as_new=as_new)]
 
     def severities(self, X: ItemsLike) -> dict[str, NDArray[np.float64]]:
         """Say of each block, and of each two that say something of each other, one in how many rows is as odd.
@@ -420,11 +414,11 @@ class Table(Representation):
         """Leave out whole numbers that surely name the rows, if anything else is left; doubt those that may."""
         of_numbers = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, Numbers)}
 
-        def read(name: str, step: int) -> NDArray[np.float64]:
+        def numbers_of(name: str, step: int) -> NDArray[np.float64]:
             values = table[name] if step == 1 else table[name].take(pa.array(np.arange(0, table.num_rows, step)))
             return of_numbers[name].numbers(name, values)
 
-        suspects = identifiers(list(of_numbers), table.num_rows, read)
+        suspects = identifiers(list(of_numbers), table.num_rows, numbers_of)
         sure = [name for name, is_one in suspects.items() if is_one and of_numbers[name].is_whole(table[name].type)]
         others = [name for name in self._columns_read() if name not in sure]
         for name in suspects:
@@ -436,8 +430,13 @@ class Table(Representation):
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
-        if self.blocks and (block := self._choose_block(name, values)) is not None:
-            return block
+        if self.blocks and are_vectors(values) and not are_short(values):
+            return VectorBlock.fit(name, values)
+        if self.blocks and may_be_pictures(values):
+            pictures = Pictures.fit(name, values, self._images(), self.folder)
+            if not (is_text(values.type) and isinstance(pictures, LeftOut) and pictures.value is None):
+                return pictures
+            self._doubts[name] = pictures.why  # then they are names
         kind = values.type
         chosen_as_category = pa.types.is_dictionary(kind)
         if chosen_as_category:
@@ -473,20 +472,6 @@ class Table(Representation):
     def _images(self) -> Images:
         """Return what encodes pictures, by the settings of this machine."""
         return Images(self.images, cache=self.cache)
-
-    def _choose_block(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder | None:
-        """Return a fitted encoder for a column of vectors or pictures; None if it is none."""
-        if are_vectors(values) and not are_short(values):
-            return VectorBlock.fit(name, values)
-        if not may_be_pictures(values):
-            return None
-        if not is_text(values.type):
-            return Pictures.fit(name, values, self._images(), self.folder)
-        pictures = Pictures.fit(name, values, self._images(), self.folder)
-        if isinstance(pictures, LeftOut) and pictures.value is None:
-            self._doubts[name] = pictures.why
-            return None  # then they are names
-        return pictures
 
     def _choose_for(self, name: str, texts: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""

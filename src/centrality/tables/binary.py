@@ -262,14 +262,14 @@ class ArraySource(Source):
             )
 
 
+@dataclass(frozen=True)
 class StoredArray:
     """Reads rows of a .npy file without mapping it into memory, where a truncated file would crash the process."""
 
-    def __init__(self, path: Path, begins: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self._path = path
-        self._begins = begins
+    path: Path
+    begins: int  # the place of the first number in the file
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
 
     @classmethod
     def open(cls, path: Path) -> "StoredArray | NDArray[Any]":
@@ -286,8 +286,8 @@ class StoredArray:
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(len(self))
         a_row = int(np.prod(self.shape[1:], dtype=np.int64))
-        begins = self._begins + start * a_row * self.dtype.itemsize
-        values = np.fromfile(self._path, self.dtype, (stop - start) * a_row, offset=begins)
+        begins = self.begins + start * a_row * self.dtype.itemsize
+        values = np.fromfile(self.path, self.dtype, (stop - start) * a_row, offset=begins)
         if len(values) != (stop - start) * a_row:
             raise EOFError(f"it was cut to {values.nbytes:,} bytes from row {start:,} on while it was read")
         return values.reshape(stop - start, *self.shape[1:])

@@ -212,10 +212,10 @@ class Pieces(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         if not self._waiting:
             self._waiting = memoryview(next(self._pieces, b""))
-        taken = min(len(buffer), len(self._waiting))
-        buffer[:taken] = self._waiting[:taken]
-        self._waiting = self._waiting[taken:]
-        return taken
+        size = min(len(buffer), len(self._waiting))
+        buffer[:size] = self._waiting[:size]
+        self._waiting = self._waiting[size:]
+        return size
 
     def close(self) -> None:
         for file in self._files:

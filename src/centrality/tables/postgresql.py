@@ -170,8 +170,8 @@ class PostgreSQL(Session):
             else:
                 select[field.name] = column if base in PLAIN else CASTS.get(base, "{}::text").format(column)
         listed = ", ".join(f"{select[name]} AS {quoted(name)}" for name in stored.names)
-        read = self._schema(f"SELECT {listed} FROM {rows}") if stored.names else stored
-        kinds = {field.name: field.type for field in read} | decimals
+        selected = self._schema(f"SELECT {listed} FROM {rows}") if stored.names else stored
+        kinds = {field.name: field.type for field in selected} | decimals
         kinds |= dict.fromkeys(enums, pa.dictionary(pa.int32(), pa.string()))
         return pa.schema([(name, kinds[name]) for name in stored.names]), select
 
@@ -184,8 +184,8 @@ class PostgreSQL(Session):
         """Return the name and the kind of each column's type, that of a domain's base; no row is read for it."""
         if not names:
             return []
-        asked = ", ".join(f"pg_typeof(q.{quoted(name)})::oid::int8" for name in names)
-        oids = self.values(f"SELECT {asked} FROM (SELECT 1) one LEFT JOIN (SELECT * FROM {rows} LIMIT 0) q ON true")[0]
+        types = ", ".join(f"pg_typeof(q.{quoted(name)})::oid::int8" for name in names)
+        oids = self.values(f"SELECT {types} FROM (SELECT 1) one LEFT JOIN (SELECT * FROM {rows} LIMIT 0) q ON true")[0]
         every = {
             oid: (name, kind, base)
             for oid, name, kind, base in self.values(

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -90,27 +91,18 @@ class Dialect:
         try:
             table = self._parse(block, schema, strict=strict)
         except pa.ArrowInvalid as error:
-            table = self._with_truth_values(block, schema, strict=strict)
+            table = None
+            with suppress(pa.ArrowInvalid):  # true and false in a column of numbers are 1 and 0, as in fitting
+                guessed = {field.name: field.type for field in self._infer(block).schema}
+                numbers = [field.name for field in schema if pa.types.is_floating(field.type)]
+                truths = [name for name in numbers if guessed.get(name) == pa.bool_()]
+                if truths:
+                    types = dict.fromkeys(truths, pa.bool_())
+                    table = self._parse(block, with_types(schema, types), strict=strict).cast(schema)
             if table is None:
                 raise TableError(self._complaint(error)) from None
         self.rows += table.num_rows
         return table
-
-    def _with_truth_values(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table | None:
-        """Parse columns of true and false as the numbers 1 and 0, as `fit` does; None if that does not help."""
-        try:
-            guessed = self._infer(block).schema
-            truths = [
-                field.name
-                for field in schema
-                if pa.types.is_floating(field.type)
-                and field.name in guessed.names
-                and pa.types.is_boolean(guessed.field(field.name).type)
-            ]
-            loose = with_types(schema, dict.fromkeys(truths, pa.bool_()))
-            return self._parse(block, loose, strict=strict).cast(schema) if truths else None
-        except pa.ArrowInvalid:
-            return None
 
     def split(self, block: bytes) -> list[bytes]:
         """Return the block's records."""
@@ -368,15 +360,15 @@ def with_types(schema: pa.Schema, types: Types | None) -> pa.Schema:
 def cast_or_none(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
     """Cast the columns to the types of `schema` as if text had been parsed so; None if the text must be parsed."""
     columns = []
-    for field in schema:
-        column = table[field.name]
-        if column.type != field.type:
+    for target in schema:
+        column = table[target.name]
+        if column.type != target.type:
             if column.null_count == len(column):
-                column = pa.chunked_array([pa.nulls(len(column), field.type)])
-            elif pa.types.is_float64(field.type) and (
+                column = pa.chunked_array([pa.nulls(len(column), target.type)])
+            elif pa.types.is_float64(target.type) and (
                 pa.types.is_boolean(column.type) or pa.types.is_integer(column.type)
             ):
-                column = column.cast(field.type, safe=False)  # which rounds to the nearest number, as parsing does
+                column = column.cast(target.type, safe=False)  # which rounds to the nearest number, as parsing does
             else:
                 return None
         columns.append(column)
@@ -410,26 +402,18 @@ UNCLOSED = "; a quotation mark at the beginning of a field may lack its other on
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+@dataclass
 class Blocks:
     """Yields whole records, about `size` bytes at a time; from a live stream, as soon as they have come.
 
     With a `separator` of fields, a line break inside quotation marks ends no record.
     """
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        separator: bytes | None,
-        to_utf8: ToUtf8 | None = None,
-        *,
-        live: bool = False,
-        size: int = BLOCK,
-    ) -> None:
-        self.file = file
-        self.separator = separator
-        self.live = live
-        self.size = size
-        self._to_utf8 = to_utf8 or ToUtf8("The text")
+    file: BinaryIO
+    separator: bytes | None
+    to_utf8: ToUtf8 = field(default_factory=lambda: ToUtf8("The text"))
+    live: bool = False
+    size: int = BLOCK
 
     def __iter__(self) -> Iterator[bytes]:
         waiting: list[bytes] = []  # what came after the last record's end
@@ -437,7 +421,7 @@ class Blocks:
         is_first = True
         while piece := self._what_has_come() if self.live else self.file.read(self.size):
             is_last = not self.live and len(piece) < self.size
-            piece = self._to_utf8(piece)
+            piece = self.to_utf8(piece)
             waiting.append(piece.removeprefix(BYTE_ORDER_MARK) if is_first else piece)
             is_first = False
             if is_last or sum(map(len, waiting)) < looked_from:
@@ -452,7 +436,7 @@ class Blocks:
                 raise ValueError(
                     f"no record ends within {LONGEST >> 20} MB" + (UNCLOSED if b'"' in together else "; is it text?")
                 )
-        rest = b"".join(waiting) + self._to_utf8(b"", last=True)
+        rest = b"".join(waiting) + self.to_utf8(b"", last=True)
         if self.separator is not None and is_open(rest, self.separator) and FAULTY_RECORDS.get() == "stop":
             raise ValueError("a quotation mark opens a field that never ends")
         if rest.strip(b"\r\n" if self.separator is not None else None):

@@ -426,11 +426,11 @@ def _common_unit(cells: NumberCells) -> tuple[Affixes | None, bool, str]:
         share = cells_with_unit / len(places)
         bare = bare_cells / len(places)
         # 950 beside 1.2k is no 950k; and 5 m beside 3 km are no millions.
-        mistaken = bool(unit and bare) if magnitudes else bool(bare) and unit in MAGNITUDES and unit not in ("m", "b")
-        if share + bare >= ENOUGH and not mistaken:
+        is_other = bool(unit and bare) if magnitudes else bool(bare) and unit in MAGNITUDES and unit not in ("m", "b")
+        if share + bare >= ENOUGH and not is_other:
             common = next(pair for pair, _ in written.most_common() if canonical("".join(pair)) == unit)
-            unsaid = f"{bare:.1%} of the numbers have no unit and are taken for {unit}, too" if unit and bare else ""
-            return common, magnitudes, unsaid
+            doubt = f"{bare:.1%} of the numbers have no unit and are taken for {unit}, too" if unit and bare else ""
+            return common, magnitudes, doubt
     named = ", ".join(dict.fromkeys("".join(pair).strip() or "none" for pair in affixes[:FEW_UNITS]))
     return None, False, f"numbers of several units ({named}) cannot be compared: write them in one"
 
