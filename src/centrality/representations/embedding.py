@@ -125,7 +125,7 @@ class Embedding(Representation):
         _, items = chosen_column(X, self.columns_[0] if self.columns_ else self.column)
         if not hasattr(self, "_encoder"):
             self._encoder = self._load_encoder()
-            require_same(self.fingerprint_, self._encoder.fingerprint, self.model_name)
+            require_same(self.fingerprint_, self._encoder.fingerprint, self._model_name)
         return self._scaled(self._with_unit_length(self._encode(items)))
 
     def _load_encoder(self) -> Encoder:
@@ -155,7 +155,7 @@ class Embedding(Representation):
         return np.asarray(scaled, dtype=np.float32)
 
     @property
-    def model_name(self) -> str:
+    def _model_name(self) -> str:
         """Return what messages and descriptions call the encoder."""
         return self.model if isinstance(self.model, str) else type(self.model).__name__
 

@@ -362,7 +362,7 @@ class Images(Embedding):
         )
 
     def describe(self) -> dict[str, str]:
-        how = "by its edges and colours" if self.model_name == GRADIENTS else f"as {self.model_name} sees it"
+        how = "by its edges and colours" if self._model_name == GRADIENTS else f"as {self._model_name} sees it"
         return {self.columns_[0] if self.columns_ else "image": f"image, {how}"}
 
     def state(self) -> tuple[State, Arrays]:
