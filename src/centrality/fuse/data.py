@@ -64,6 +64,7 @@ class TrainingData:
         self.row_numbers: Index = np.arange(size)  # which rows of X are in memory
         self.candidates = np.empty((size + SYNTHETIC_ROWS * synthetic, self.width), dtype=np.float32)
         self.z = self.candidates[:size]  # without the synthetic rows
+        self.synthetic_every = EVERY_IF_FEW if are_few(self.z) else EVERY  # one candidate in so many is synthetic
         self._synthetic: SyntheticRows | None = None
         self._positions: dict[tuple[str, tuple[int, ...]], Index] = {}
         self.redraw()
@@ -93,7 +94,14 @@ class TrainingData:
 
     def learned_by(self, member: int) -> Index:
         """Return the positions of the rows in memory that this member may learn from."""
-        return self._without(() if self.folds is None else self.folds.left_out[member])
+        left_out = () if self.folds is None else self.folds.left_out[member]
+        key = ("rows", left_out)
+        if key not in self._positions:
+            allowed = np.ones(len(self), dtype=bool)
+            if self.folds is not None:
+                allowed = ~np.isin(self.folds.fold_of_row[self.row_numbers], left_out)
+            self._positions[key] = np.flatnonzero(allowed)
+        return self._positions[key]
 
     def synthetic_for(self, member: int) -> Index:
         """Return the positions of the synthetic rows whose parents this member may learn from; there may be none."""
@@ -103,24 +111,9 @@ class TrainingData:
         key = ("synthetic", left_out)
         if key not in self._positions:
             allowed = np.zeros(len(self), dtype=bool)
-            allowed[self._without(left_out)] = True
+            allowed[self.learned_by(member)] = True
             self._positions[key] = len(self) + np.flatnonzero(allowed[self._synthetic.parents].all(1))
         return self._positions[key]
-
-    def _without(self, folds: tuple[int, ...]) -> Index:
-        """Return the positions of the rows in memory that belong to none of these folds."""
-        key = ("rows", folds)
-        if key not in self._positions:
-            allowed = np.ones(len(self), dtype=bool)
-            if self.folds is not None:
-                allowed = ~np.isin(self.folds.fold_of_row[self.row_numbers], folds)
-            self._positions[key] = np.flatnonzero(allowed)
-        return self._positions[key]
-
-    @property
-    def synthetic_every(self) -> int:
-        """Return k such that one candidate in k is a synthetic row."""
-        return EVERY_IF_FEW if are_few(self.z) else EVERY
 
     def unscaled(self, numbers: slice | Index | None = None) -> NDArray[np.generic]:
         """Return the rows of X with these numbers, or those in memory, in the user's units, as a dense array."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
-from centrality._internal.devices import cores, is_cpu
+from centrality._internal.devices import cores
 from centrality.engine import Engine, engine
 from centrality.fuse.batches import Batches, BatchSampler, RowScales
 from centrality.fuse.comparisons import Comparison, NamedMetric
@@ -198,7 +198,7 @@ def make_trainer(
 
     `seed` is that of an encoder's random numbers, such as dropout.
     """
-    if start.layout.standard and is_cpu(device):
+    if start.layout.standard and device == "cpu":
         return EngineTrainer(start, data, comparison, engine(), balance=balance, weight_decay=weight_decay)
     optional("torch", "torch")
     from centrality.fuse.torch_trainer import TorchTrainer  # brings torch

@@ -90,11 +90,13 @@ class ScoreField:
         step = np.abs(points - rows)
         square = safe_divide(step, step.max(1, keepdims=True)) ** 2
         square_of_feature = sum_by_feature(square, owner, int(owner.max()) + 1)
-        blame = gains + rest[:, :, None] * _normalized(square_of_feature)[:, None]
+        shares_of_squares = safe_divide(square_of_feature, square_of_feature.sum(1, keepdims=True))
+        blame = gains + rest[:, :, None] * shares_of_squares[:, None]
         # If the change is only rounding, share it by distance.
         blame = np.where(blame.any(2, keepdims=True), blame, square_of_feature[:, None])
         share_within_feature = safe_divide(square, square_of_feature[:, owner])
-        return np.asarray(_normalized(blame)[:, :, owner] * share_within_feature[:, None])
+        shares = safe_divide(blame, blame.sum(2, keepdims=True))
+        return np.asarray(shares[:, :, owner] * share_within_feature[:, None])
 
     def _gains(self, rows: Matrix, points: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, 2, features)
         """Return by how much each head score rises when one feature alone moves toward the point, at the best fraction.
@@ -210,11 +212,6 @@ def sum_by_feature(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matri
     return sums
 
 
-def _normalized(sizes: Matrix) -> Matrix:  # (..., features)
-    """Divide sizes by their sum; sizes that are all 0 stay 0."""
-    return safe_divide(sizes, sizes.sum(-1, keepdims=True))
-
-
 def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: ScoreField, scaling: Scaling) -> Matrix:
     """Return a typical point of each region, (k, p), in the user's units.
 
@@ -224,7 +221,8 @@ def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: Scor
     count = min(rows.shape[0], REGION_ROWS, max(REGION_VALUES // rows.shape[1], 200))
     sample = subsample_evenly(np.arange(rows.shape[0]), count)
     # A group far away is odd, however dense it is: the point that its rows are compared with lies elsewhere.
-    sample = sample[_not_peripheral(local[sample]) & _not_peripheral(scores[sample])]
+    is_dense = local[sample] >= np.quantile(local[sample], PERIPHERAL)
+    sample = sample[is_dense & (scores[sample] >= np.quantile(scores[sample], PERIPHERAL))]
     central = rows[sample]
     height = local[sample]
     group = _farthest_first_groups(scaling.scaled(central), int(height.argmax()))
@@ -247,10 +245,6 @@ def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  #
     nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
     neighbours, unit = divide_by_units(dense(rows[np.sort(nearest)]).astype(np.float64))
     return np.asarray(neighbours.mean(0) * unit)
-
-
-def _not_peripheral(scores: Matrix) -> NDArray[np.bool_]:
-    return np.asarray(scores >= np.quantile(scores, PERIPHERAL))
 
 
 def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p) -> (n,)
