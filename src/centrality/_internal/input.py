@@ -323,6 +323,14 @@ def _require_numbers(frame: IntoDataFrame) -> None:
         )
 
 
+def as_floats(rows: CheckedRows) -> NDArray[np.floating]:
+    """Return checked rows as the engine reads them: dense, float32 or float64, one row after another."""
+    values: NDArray[Any] = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    if values.dtype in (np.float32, np.float64) and values.flags.c_contiguous:
+        return values
+    return np.ascontiguousarray(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
+
+
 TAKES_GAPS = (
     "Chain(Table(), FUSE()), or on the command line fit --represent table, reads a table with gaps as it is; or drop "
     "these rows, or fill them in (for example with sklearn.impute.SimpleImputer)."

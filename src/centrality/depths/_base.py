@@ -71,8 +71,8 @@ class Flat(Frame):
         if self.normals.shape[1] == 0:
             return super().contains(rows)
         scaled = np.clip((rows - self.center) / self.scale, -1e150, 1e150)
-        strayed = np.abs(scaled @ self.normals).max(1)
-        return np.asarray(strayed <= 2 * self.reach + 1e-9 * (1 + np.abs(scaled).max(1)))
+        distance = np.abs(scaled @ self.normals).max(1)
+        return np.asarray(distance <= 2 * self.reach + 1e-9 * (1 + np.abs(scaled).max(1)))
 
 
 def centred(rows: Array) -> Frame:

@@ -95,18 +95,6 @@ class DirectionalDepth(Depth):
         sample = rng.permutation(len(self._points))[:SEARCH_ROWS]
         self._guides = self._points if len(sample) == len(self._points) else self._points[sample]
 
-    def _choose_directions(self, rng: np.random.Generator) -> Array:  # (k, r)
-        """Return the directions along which the height of every point is computed."""
-        n, d = self._points.shape
-        if self.directions == "auto":
-            return np.eye(d) if d <= 1 else sample_directions(self._points, rng)
-        if self.directions == "paper":
-            # The exponent is cut where 2^(d - 1) has long passed the upper limit and does not overflow yet.
-            count = int(np.clip(n * 2.0 ** min(d - 1, 60), PAPER_FEWEST, PAPER_MOST))
-        else:
-            count = whole_number("directions", self.directions)
-        return unit_vectors(rng.normal(size=(count, d)))
-
     def _search(self, points: Array, height: Array, start: Array) -> Array:  # (n,)
         """Return the greatest height found for each point.
 
@@ -229,12 +217,12 @@ def triangles_around(turn: Sweep) -> Array:  # (b,)
     group = np.maximum.accumulate(np.where(first, np.arange(n), 0), axis=1)  # where this direction began
     missing = np.zeros(len(turn.kind), dtype=np.int64)
     for side, other in ((ABOVE, BELOW), (BELOW, ABOVE)):
-        mine = turn.kind == side
-        theirs = turn.kind == other
-        later = mine.sum(1)[:, None] - np.cumsum(mine, axis=1)
-        passed = np.take_along_axis(np.cumsum(theirs, axis=1) - theirs, group, axis=1)
+        on_side = turn.kind == side
+        on_other_side = turn.kind == other
+        later = on_side.sum(1)[:, None] - np.cumsum(on_side, axis=1)
+        passed = np.take_along_axis(np.cumsum(on_other_side, axis=1) - on_other_side, group, axis=1)
         follow = later + passed
-        missing += np.where(mine, follow * (follow - 1) // 2, 0).sum(1)
+        missing += np.where(on_side, follow * (follow - 1) // 2, 0).sum(1)
     return np.asarray(n * (n - 1) * (n - 2) // 6 - missing)
 
 

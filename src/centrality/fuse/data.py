@@ -76,13 +76,13 @@ class TrainingData:
         """Fill the memory with other random rows, or with all rows in order if they fit; then make synthetic rows."""
         size = len(self)
         if not self.holds_all:
-            drawn: Index = np.empty(0, dtype=np.intp)
-            while len(drawn) < size:  # with repetition: a list of all row numbers might not fit into memory
+            numbers: Index = np.empty(0, dtype=np.intp)
+            while len(numbers) < size:  # with repetition: a list of all row numbers might not fit into memory
                 more = self._rng.integers(self.total, size=size)
                 if self.folds is not None:
                     more = more[self.folds.fold_of_row[more] > 0]
-                drawn = np.concatenate([drawn, more])[:size]
-            self.row_numbers = np.sort(drawn)  # so that rows are read from one end of X to the other
+                numbers = np.concatenate([numbers, more])[:size]
+            self.row_numbers = np.sort(numbers)  # so that rows are read from one end of X to the other
         self._positions.clear()
         step = rows_per_block(self.width)
         for start in range(0, size, step):
@@ -142,13 +142,13 @@ class SyntheticRows:
         """
         count = SYNTHETIC_ROWS
         parents = rng.integers(len(z), size=(count, 2))
-        crossed = np.arange(count) % 4 > 0 if are_few(z) else np.zeros(count, dtype=bool)
-        parents[~crossed, 1] = parents[~crossed, 0]
+        is_crossed = np.arange(count) % 4 > 0 if are_few(z) else np.zeros(count, dtype=bool)
+        parents[~is_crossed, 1] = parents[~is_crossed, 0]
         first = z[parents[:, 0]]
         second = z[parents[:, 1]]
         rows = displace_cells(z, first, rng)
-        from_first = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
-        rows[crossed] = np.where(from_first, first[crossed], second[crossed])
+        from_first = rng.random((int(is_crossed.sum()), z.shape[1])) < 0.5
+        rows[is_crossed] = np.where(from_first, first[is_crossed], second[is_crossed])
         return cls(rows if learned is None else np.where(learned, rows, first), parents)
 
 
@@ -175,9 +175,9 @@ def displace_cells(z: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
     count, p = rows.shape
     low, high = usual_range(z)
     share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside one that always is
-    displaced = rng.random((count, p)) < share[:, None]
-    displaced[np.arange(count), rng.integers(p, size=count)] = True
-    displaced &= high > low
+    is_displaced = rng.random((count, p)) < share[:, None]
+    is_displaced[np.arange(count), rng.integers(p, size=count)] = True
+    is_displaced &= high > low
     distance = np.where(rng.random((count, p)) < 0.5, rng.exponential(NEAR, (count, p)), FAR * rng.random((count, p)))
     cells = np.where(rng.random((count, p)) < 0.5, low - distance, high + distance)
-    return np.where(displaced, cells, rows).astype(np.float32)
+    return np.where(is_displaced, cells, rows).astype(np.float32)

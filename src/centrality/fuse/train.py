@@ -56,10 +56,10 @@ def train(
     rates = decayed_learning_rates(config.learning_rate, config.steps)
     losses: Losses = np.zeros((config.steps, 2), dtype=np.float32)
     rows_used = 0  # since the rows in memory were drawn
-    together = sampler.steps_at_once(config.steps)
+    steps_at_once = sampler.steps_at_once(config.steps)
     with trainer.running(config.steps, progress=config.progress):
-        for start in range(0, config.steps, together):
-            stop = min(start + together, config.steps)
+        for start in range(0, config.steps, steps_at_once):
+            stop = min(start + steps_at_once, config.steps)
             losses[start:stop] = trainer.take_steps(sampler.draw(stop - start), rates[start:stop])
             require_finite_losses(losses[start:stop], stop, config)
             rows_used += (stop - start) * sampler.rows_per_step

@@ -36,7 +36,6 @@ from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
 
 if TYPE_CHECKING:
-    from centrality.model.fitted import FittedModel
     from centrality.model.reader import RowReader
 
 
@@ -116,8 +115,8 @@ class ScoreField:
         raw = self.raw_on_lines(starts, steps, np.tile(FRACTIONS, (len(steps), 1)))
         scores = self.calibration.units(raw.reshape(-1, 2))
         if self.refinement is not None:
-            moved = starts[:, None].astype(np.float64) + steps[:, None] * FRACTIONS[:, None]
-            scores = scores + self.refinement.shift(moved.reshape(-1, p))[:, None]
+            points_on_lines = starts[:, None].astype(np.float64) + steps[:, None] * FRACTIONS[:, None]
+            scores = scores + self.refinement.shift(points_on_lines.reshape(-1, p))[:, None]
         best = scores.reshape(*candidates.shape, len(FRACTIONS), 2).max(2)
         gains = np.zeros((n, features, 2))
         gains_of_candidates = np.maximum(best - self._head_scores(rows)[:, None], 0.0)
@@ -338,7 +337,11 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
     fitted = reader.fitted
     vectors = reader.vectors(X)
     owner = reader.owner()
-    frequent = _frequent_values(fitted)
+    frequent = np.empty((0, fitted.width))  # (levels, p) values of each column that are frequent in the training rows
+    columns = fitted.training_scores.columns
+    if columns is not None and fitted.context is None:
+        pairs = zip(columns.values.T, columns.upto.T, strict=True)
+        frequent = np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
     typical = fitted.typical_for(vectors)
     bound = fitted.offset_for(t)
     values = reader.values(X, vectors)
@@ -394,50 +397,39 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
     ]
     chosen: list[int] = []
     changed = row
-    enough = False
-    while options and not enough and len(chosen) < MOST_CHANGED:
+    is_enough = False
+    while options and not is_enough and len(chosen) < MOST_CHANGED:
         candidates = np.stack([np.where(owner == group, goal, changed) for group, goal in options])
         scores = score(candidates)
         best = int(scores.argmax())
         changed = candidates[best]
-        enough = bool(scores[best] >= bound)
+        is_enough = bool(scores[best] >= bound)
         chosen.append(options[best][0])
         options = [(group, goal) for group, goal in options if group != chosen[-1]]
     # Frequent values that seem to fit an odd row may lead to a dead end; the typical point alone does not.
-    if not enough and len(goals) > 1:
+    if not is_enough and len(goals) > 1:
         return smallest_change(score, row, goals[:1], owner, bound)
-    if not enough:
+    if not is_enough:
         return Change(row, (), enough=False)
     for group in chosen[:-1]:
         without = np.where(owner == group, row, changed)
         if score(without[None])[0] >= bound:
             chosen = [other for other in chosen if other != group]
             changed = without
-    of_one_number = np.isin(owner, [group for group in chosen if numbers[group] == 1])
-    return Change(_shorten_change(score, row, changed, of_one_number, bound), tuple(chosen), enough=True)
-
-
-def _frequent_values(fitted: "FittedModel") -> Matrix:  # (levels, p)
-    """Return values of each column that are frequent in the training rows; none if the model has a context."""
-    columns = fitted.training_scores.columns
-    if columns is None or fitted.context is not None:
-        return np.empty((0, fitted.width))
-    pairs = zip(columns.values.T, columns.upto.T, strict=True)
-    return np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
-
-
-def _shorten_change(score: Score, row: Matrix, changed: Matrix, movable: NDArray[np.bool_], bound: float) -> Matrix:
-    """Move `movable` numbers back toward the row, by bisection, as far as the score still reaches `bound`."""
+    # Move single numbers back toward the row, by bisection, as far as the score still reaches the bound.
+    movable = np.isin(owner, [group for group in chosen if numbers[group] == 1])
     low = 0.0
     high = 1.0
+    shorter = changed
     for _ in range(BISECTIONS):
         share = (low + high) / 2
         candidate = np.where(movable, row + share * (changed - row), changed)
         if score(candidate[None])[0] >= bound:
             high = share
+            shorter = candidate
         else:
             low = share
-    return np.where(movable, row + high * (changed - row), changed) if high < 1 else changed
+    return Change(shorter, tuple(chosen), enough=True)
 
 
 def _with_whole_counts(

@@ -187,11 +187,9 @@ class FittedModel(FrozenArrays):
             return None
         if self.context is not None:
             return None
-        fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
-        return X.detach() if fits and bool(X.isfinite().all()) else None
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_gpu_scorers"}
+        has_all_columns = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width
+        is_scorable = has_all_columns and X.is_floating_point() and self.names is None
+        return X.detach() if is_scorable and bool(X.isfinite().all()) else None
 
     @property
     def width(self) -> int:
@@ -443,9 +441,9 @@ class FittedModel(FrozenArrays):
         """Say which of the rows with these units are too odd to belong to the tail of the others' scores."""
         scores = self.mixing.mixed(self.held_out_units(units), t)
         order = np.argsort(scores, kind="stable")  # rows without a score come last
-        apart = np.zeros(len(scores), dtype=bool)
-        apart[order[: count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
-        return apart
+        is_apart = np.zeros(len(scores), dtype=bool)
+        is_apart[order[: count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
+        return is_apart
 
     def calibration_count(self, t: float) -> int:
         """Return how many calibration rows count as inliers at t; 0 if the model has none."""

@@ -30,14 +30,14 @@ def refit_on_parts(
     by_refits = []
     for _ in range(REFITS):
         part = np.sort(rng.permutation(n)[: max(3, int(SHARE * n))])
-        again: Any = clone(fuse)
+        refit: Any = clone(fuse)
         members = fuse.fitted_.network.members
-        again.set_params(ensemble=members, random_state=int(rng.integers(2**31)), progress=False)
+        refit.set_params(ensemble=members, random_state=int(rng.integers(2**31)), progress=False)
         if representation is not None:
-            again._is_measurement = representation.measurements()  # noqa: SLF001  (it is made like the first one)
-            again._feature_map = representation.origins()  # noqa: SLF001
-        again._fit(training[part], None)  # noqa: SLF001
-        by_refits.append(_scores_and_p_values(again.fitted_, scored, t))
+            refit._is_measurement = representation.measurements()  # noqa: SLF001  (it is made like the first one)
+            refit._feature_map = representation.origins()  # noqa: SLF001
+        refit._fit(training[part], None)  # noqa: SLF001
+        by_refits.append(_scores_and_p_values(refit.fitted_, scored, t))
     refits, refit_p_values = np.stack(by_refits, axis=1)
     scores, p_values = _scores_and_p_values(model.fitted_, scored, t)
     count = model.fitted_.calibration_count(t)

@@ -76,8 +76,8 @@ class Mixing:
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
         share = self.share(t)
-        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
-        return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
+        has_veto = units[:, 1] > units[:, 0] + self.allowance(t)
+        return np.where(has_veto[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
         """Bring units, or mixtures of them, into [0, 1]."""
