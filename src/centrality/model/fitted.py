@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,7 +250,7 @@ class FittedModel(FrozenArrays):
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the head scores: global and local, calibrated so that they can be mixed."""  # (n, 2)
-        device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
+        device = str(cast(Any, rows).device) if hasattr(rows, "is_cuda") else self.device
         if device.startswith("cuda") and not sparse.issparse(rows):
             return self._gpu_scorer(device).units(rows)
         units = map_blocks(
