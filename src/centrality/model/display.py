@@ -65,6 +65,16 @@ class FittedAttributes:
         fitted = vars(self).get("fitted_") or getattr(vars(self).get("model_"), "fitted_", None)
         if fitted is None:
             return estimator
+        report = fitted.report
+        facts = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
+        if representation := reader_of(self).about().get("representation"):  # type: ignore[arg-type]
+            facts["represented by"] = representation
+        with suppress(InputError):  # raised if marks were learned at another t: there is no threshold at this one
+            facts["outliers below"] = f"{self.offset_:.4g} (score_samples at t = {self.t:g})"
+        if fitted.inliers is None:
+            facts["calibration rows"] = "none: holdout= or calibrate() gives p-values"
+        else:
+            facts["calibration rows"] = f"{len(fitted.inliers.units):,}"
         histograms = []
         for head, values in zip(COLOURS, fitted.training_scores.quantiles, strict=True):
             counts = np.histogram(values, bins=BARS, range=(0, 1))[0]
@@ -75,21 +85,8 @@ class FittedAttributes:
                 f"<figure style='display:inline-block;margin:0 1em .5em 0'>{text.chart(bars, HEIGHT, label)}"
                 f"<figcaption style='font-size:.8em'>{label}</figcaption></figure>"
             )
-        return f"<div>{_facts_table(self, fitted)}<div>{''.join(histograms)}</div></div>{estimator}"
-
-
-def _facts_table(model: Any, fitted: FittedModel) -> str:
-    report = fitted.report
-    lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
-    if representation := reader_of(model).about().get("representation"):
-        lines["represented by"] = representation
-    with suppress(InputError):  # raised if marks were learned at another t: there is no threshold at this one
-        lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"
-    if fitted.inliers is None:
-        lines["calibration rows"] = "none: holdout= or calibrate() gives p-values"
-    else:
-        lines["calibration rows"] = f"{len(fitted.inliers.units):,}"
-    return text.facts_table(lines, [] if report is None else report.warnings)
+        table = text.facts_table(facts, [] if report is None else report.warnings)
+        return f"<div>{table}<div>{''.join(histograms)}</div></div>{estimator}"
 
 
 Matrix = NDArray[np.float64]

@@ -243,6 +243,16 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         rows=int(header["training_rows"]),
         columns=TrainingColumns(**columns.read(COLUMNS, p=p, paired=paired), rows=int(header["rows_of_columns"])),
     )
+    inliers = None
+    conformal = file.under("conformal.")
+    if "inliers" in conformal:
+        rows_seen = header["rows_seen"]
+        inliers = CalibrationRows(
+            contamination=header["contamination_of_inliers"], **conformal.read(CONFORMAL, rows=rows_seen)
+        )
+        if (rows := inliers.rows) is not None:
+            in_order = (np.diff(rows) >= 0).all()
+            conformal.require(in_order, f"rows must name {len(rows)} of the {rows_seen} training rows in their order")
     refinement = None
     marks = file.under("refinement.")
     if marks.names():
@@ -271,7 +281,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
         remembered=Reservoir(None, None, int(header["rows_seen"])),
         names=None if header["feature_names"] is None else tuple(header["feature_names"]),
-        inliers=_calibration_rows(header, file.under("conformal.")),
+        inliers=inliers,
         training_scores=training_scores,
         report=Report(**header["report"]),
         refinement=refinement,
@@ -340,17 +350,6 @@ def _scaling(file: Section, p: int) -> Scaling:
         in_order = (np.diff(arrays["seen"], axis=0) >= 0).all()
         file.require(in_order, "seen must hold the least and the greatest value of each column, in this order")
     return Scaling(**arrays)
-
-
-def _calibration_rows(header: Header, file: Section) -> CalibrationRows | None:
-    if "inliers" not in file:
-        return None
-    rows_seen = header["rows_seen"]
-    arrays = file.read(CONFORMAL, rows=rows_seen)
-    if "rows" in arrays:
-        in_order = (np.diff(arrays["rows"]) >= 0).all()
-        file.require(in_order, f"rows must name {len(arrays['rows'])} of the {rows_seen} training rows in their order")
-    return CalibrationRows(contamination=header["contamination_of_inliers"], **arrays)
 
 
 def _context(file: Section, width: int) -> Context:

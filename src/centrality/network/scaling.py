@@ -266,7 +266,11 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     vanishes = (squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)  # in larger numbers no difference is so small
     extreme = np.flatnonzero(overflows | vanishes)
     if len(extreme):
-        unit = unit_of(_largest(X, extreme))
+        if sparse.issparse(X):
+            unit = unit_of(largest(cast(Any, X)[:, extreme]))
+        else:
+            blocks = (largest(dense(X[start : start + size])[:, extreme]) for start in range(0, n, size))
+            unit = unit_of(functools.reduce(np.maximum, blocks))
         extreme = extreme[unit != 1]  # without columns of zeros, which are constant
         unit = unit[unit != 1]
     if len(extreme):
@@ -306,15 +310,6 @@ def _sums(
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # numpy lets other threads run meanwhile
         _, mean, squares = merge_moments(pool.map(of_block, range(0, n, size)), at_once=max(8, MOST_VALUES // p))
     return mean, squares
-
-
-def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the largest magnitude in each of these columns."""
-    if sparse.issparse(X):
-        return largest(cast(Any, X)[:, columns])
-    size = rows_per_block(X.shape[1])
-    blocks = (largest(dense(X[start : start + size])[:, columns]) for start in range(0, X.shape[0], size))
-    return functools.reduce(np.maximum, blocks)
 
 
 def merge_moments(blocks: Iterator[_Moments], at_once: int) -> _Moments:
