@@ -23,7 +23,6 @@ from centrality.analysis import conformal
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
-from centrality.analysis.shifted import checked_weights, drawn, estimated_weights
 from centrality.model.certainty import Certainty
 from centrality.model.display import frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
@@ -155,12 +154,12 @@ class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
                 raise InputError("One of weights and like was wanted, got both.")
             vectors = dense(vectors)
             if like is None:
-                chances = checked_weights(weights, len(vectors))
+                chances = conformal.checked_weights(weights, len(vectors))
             else:
                 new = dense(self._reader().vectors(like))
                 vectors = vectors[~np.isnan(vectors).any(1)]
-                chances = estimated_weights(vectors, new[~np.isnan(new).any(1)], rng)
-            vectors = vectors[drawn(chances, rng)]
+                chances = conformal.estimate_weights(vectors, new[~np.isnan(new).any(1)], rng)
+            vectors = vectors[conformal.draw_rows(chances, rng)]
         scores = None if vectors is None else map_valid_rows(vectors, self.fitted_.units)
         self.fitted_.remembered.warn_of_known(vectors)
         self._learn(self.fitted_.calibrated(scores, contamination))
