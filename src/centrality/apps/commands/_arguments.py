@@ -1,9 +1,4 @@
-"""Arguments that several commands share, and the imports that they wait for.
-
-Both together take more than half of the time of that import, and a third of what `explore` computes before its first
-picture; commands that import tables first have scikit-learn whole already. They are imported as ever by whoever uses
-them later.
-"""
+"""Arguments that several commands share, and the imports that they wait for."""
 
 import argparse
 import sys
@@ -281,7 +276,7 @@ def auto_or_numbers(text: str) -> float | list[float] | str:
     return values[0] if len(values) == 1 else values
 
 
-STATISTICS = "scipy.stats"
+STATISTICS = "scipy.stats"  # takes a third of the time of the imports, and few commands need it
 
 
 class _Statistics(ModuleType):
@@ -295,16 +290,32 @@ class _Statistics(ModuleType):
         return getattr(import_module(STATISTICS), name)
 
 
+class _WithoutPandas:
+    """Finder of modules that says pandas is not installed."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def import_scikit_learn() -> None:
-    """Import what the estimators take from scikit-learn; a process that has it already is left as it is."""
+    """Import what the estimators take from scikit-learn, without SciPy's statistics and pandas.
+
+    Scikit-learn and Arrow import pandas only to recognize its tables, and commands have none. Both are imported as
+    ever by whoever uses them later. A process that has scikit-learn already is left as it is.
+    """
     if "sklearn" in sys.modules:
         return
-    stand_ins: dict[str, Any] = {STATISTICS: _Statistics(STATISTICS), "pandas": None}  # None: as if not installed
-    stand_ins = {name: module for name, module in stand_ins.items() if name not in sys.modules}
-    sys.modules.update(stand_ins)
+    statistics = _Statistics(STATISTICS)
+    finder: Any = _WithoutPandas()
+    sys.modules.setdefault(STATISTICS, statistics)
+    sys.meta_path.insert(0, finder)
     try:
+        import pyarrow as pa
         import sklearn.utils.validation  # noqa: F401
+
+        pa.array([0])  # Arrow looks for pandas once, before its first array
     finally:
-        for name, module in stand_ins.items():
-            if sys.modules.get(name, module) is module:
-                sys.modules.pop(name, None)
+        sys.meta_path.remove(finder)
+        if sys.modules.get(STATISTICS) is statistics:
+            del sys.modules[STATISTICS]
