@@ -36,12 +36,10 @@ from numpy.typing import NDArray
 
 from benchmarks._results import save
 from centrality import FUSE
-from centrality.analysis.apart import count_apart
-from centrality.analysis.certificate import most_ordinary
-from centrality.analysis.monitor import Monitor
-from centrality.analysis.odd_share import odd_share
+from centrality.analysis.certificate import most_ordinary, odd_share
+from centrality.analysis.conformal import count_apart
+from centrality.analysis.monitor import Monitor, Streams
 from centrality.analysis.severity import Tail, severity
-from centrality.analysis.streams import Streams
 
 FRESH = 200_000
 DATA = Path(os.environ.get("CENTRALITY_DATA", "../shared/data"))
