@@ -48,7 +48,7 @@ def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def count_threads() -> int:
-    """Return how many threads to compute with: all cores of this process, or fewer if OMP_NUM_THREADS or torch says so."""
+    """Return how many threads compute: as many as this process has cores, or fewer as OMP_NUM_THREADS or torch says."""
     allowed = processes.cores()
     with suppress(ValueError):
         allowed = min(allowed, max(1, int(os.environ.get("OMP_NUM_THREADS", allowed))))
