@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-from centrality._internal import processes
 from centrality._internal.checks import InputError, optional
 
 Result = TypeVar("Result")
@@ -47,9 +46,14 @@ def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
     return begun.result
 
 
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def count_threads() -> int:
     """Return how many threads compute: as many as this process has cores, or fewer as OMP_NUM_THREADS or torch says."""
-    allowed = processes.cores()
+    allowed = count_cores()
     with suppress(ValueError):
         allowed = min(allowed, max(1, int(os.environ.get("OMP_NUM_THREADS", allowed))))
     if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_num_threads"):
