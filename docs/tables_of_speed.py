@@ -256,14 +256,17 @@ def databases() -> str:
     return markdown(["", "rows of 16 numbers", "seconds", "seconds of a core", "rows/s", "peak MiB"], body)
 
 
-def databases_extras() -> str:
-    body = [[f"`{r['extra']}`", r["packages"], f"{float(r['mb']):.1f}", r["largest"]] for r in rows("databases_extras")]
+def extras() -> str:
+    body = [
+        [r["extra"] if r["extra"] == "none" else f"`{r['extra']}`", r["packages"], r["mb"], r["largest"]]
+        for r in rows("extras")
+    ]
     return markdown(["extra", "packages", "MB on disk", "the largest, in MB"], body)
 
 
 MADE = (
     databases,
-    databases_extras,
+    extras,
     streams,
     service,
     service_arrow,
