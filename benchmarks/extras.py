@@ -64,7 +64,7 @@ def extras() -> list[dict[str, object]]:
         try:
             own = {name: size for name, size in sizes(lines).items() if extra == WITHOUT or name not in base}
         except PackageNotFoundError as error:
-            said = f"not measured: there was no {error.name} to measure"
+            said = f"not measured: {error.name} was not installed"
             measured.append({"extra": extra, "packages": "", "mb": "", "largest": said})
             continue
         largest = sorted(own.items(), key=lambda one: -one[1])[:LISTED]

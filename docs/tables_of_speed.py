@@ -258,7 +258,12 @@ def databases() -> str:
 
 def extras() -> str:
     body = [
-        [r["extra"] if r["extra"] == "none" else f"`{r['extra']}`", r["packages"], r["mb"], r["largest"]]
+        [
+            r["extra"] if r["extra"] == "none" else f"`{r['extra']}`",
+            r["packages"],
+            f"{float(r['mb']):.1f}" if r["mb"] else "",
+            r["largest"],
+        ]
         for r in rows("extras")
     ]
     return markdown(["extra", "packages", "MB on disk", "the largest, in MB"], body)

@@ -1,6 +1,10 @@
 """Rows of lakes: real tables of Delta and Iceberg, written by their own libraries."""
 
+import contextlib
 import datetime
+import socket
+import subprocess
+import sys
 import threading
 from argparse import Namespace
 from collections.abc import Iterator
@@ -15,6 +19,7 @@ pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
 
 from deltalake import DeltaTable, write_deltalake
+from pyarrow import fs
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.utils.config import Config
 
@@ -280,6 +285,12 @@ def test_what_is_written_is_one_new_version_in_types_that_delta_has(tmp_path):
     }
 
 
+def test_a_count_that_delta_cannot_hold_is_said_and_not_changed(tmp_path):
+    with pytest.raises(DatabaseError, match="18446744073709551615 not in range"):
+        tables.write(pa.table({"count": pa.array([2**64 - 1], pa.uint64())}), f"delta:{tmp_path}/rows")
+    assert not (tmp_path / "rows").exists()
+
+
 def test_a_table_that_exists_is_not_touched_unless_told_and_older_versions_stay(tmp_path):
     place = f"delta:{tmp_path}/orders"
     tables.write(orders(), place)
@@ -470,3 +481,45 @@ def test_agents_may_be_given_a_lake(lake):
     assert sources.names() == ([f"{lake}#orders"], 1)
     assert sources.read(f"{lake}#orders").table.num_rows == len(NOW)
     assert connect(DatabasePlace.of(lake)).tables() == ["orders"]
+
+
+# On a store
+
+
+@pytest.fixture
+def store(monkeypatch) -> Iterator[str]:
+    """The address of a table in a bucket, as Arrow takes it.
+
+    The server has a process of its own: while `deltalake` waits for an answer, no other thread can run.
+    """
+    pytest.importorskip("moto")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)])
+    settings = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
+    settings |= {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    try:
+        while server.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+        options = f"endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
+        fs.FileSystem.from_uri(f"s3://lake?{options}&allow_bucket_creation=true")[0].create_dir("lake")
+        monkeypatch.setenv("PYICEBERG_CATALOG__SHOP__S3__ENDPOINT", settings["AWS_ENDPOINT_URL"])
+        yield f"s3://lake/TABLE?{options}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.slow
+def test_lakes_on_a_store_are_read_and_written_by_their_addresses_and_the_environment(store, shop):
+    tables.write(orders(), "delta:s3://lake/orders")
+    with database_access(if_exists="append"):
+        tables.write(orders(5), "delta:s3://lake/orders")
+    assert len(ids("delta:s3://lake/orders")) == len(ids(store.replace("TABLE", "orders"))) == 305
+    assert len(ids("delta:s3://lake/orders@0")) == 300
+    shop.create_table("db.far", schema=orders().schema, location="s3://lake/far").append(orders())
+    assert len(ids("iceberg:shop#db.far")) == 300

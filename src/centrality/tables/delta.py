@@ -1,5 +1,6 @@
 """Read and write Delta tables by `deltalake`, whose SQL reads them in a stream."""
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,9 @@ def connect(name: str, address: str, access: Access, *, writes: bool, shared: di
         return Delta(name, address, if_exists=access.if_exists)
     if shared is None:
         return Delta(name, address)
-    return shared.setdefault(address, shared.get(address) or Delta(name, address))
+    if address not in shared:
+        shared[address] = Delta(name, address)
+    return shared[address]
 
 
 class Delta(Session):
@@ -93,7 +96,9 @@ class Delta(Session):
         except TableError:
             raise
         except Exception as error:  # noqa: BLE001  (some of its errors have no class of their own)
-            text = str(error).strip().split("\n", maxsplit=1)[0].rstrip(".")
+            lines = re.sub("\x1b\\[\\d*m", "", str(error)).strip().splitlines() or [type(error).__name__]
+            causes = [line.strip(" ↳") for line in lines[1:] if line.lstrip().startswith("↳")]
+            text = ": ".join([lines[0], *causes]).rstrip(".")
             gone = "not found" in text.lower() and ".parquet" in text
             advice = " A vacuum removes files of older versions: read a newer one." if gone else ""
             raise DatabaseError(f"{self._name}: {text}.{advice}") from None
@@ -130,7 +135,12 @@ class Delta(Session):
         if self._writer is None:
             self.create(target, table)
             return
-        self._writer.write_table(table.cast(self._schema, safe=False))
+        with self._in_words():
+            columns = [
+                column.cast(field.type, safe=not pa.types.is_timestamp(field.type))  # nanoseconds are cut
+                for column, field in zip(table.columns, self._schema, strict=True)
+            ]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
 
     def put_in_place(self, new: TableName, old: TableName) -> None:
         """Do nothing: the new version takes the place of the old one by itself."""

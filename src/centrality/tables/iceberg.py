@@ -27,7 +27,9 @@ def connect(name: str, address: str, access: Access, *, writes: bool, shared: di
         )
     if shared is None:
         return Iceberg(name, address)
-    return shared.setdefault(address, shared.get(address) or Iceberg(name, address))
+    if address not in shared:
+        shared[address] = Iceberg(name, address)
+    return shared[address]
 
 
 class Iceberg(Session):

@@ -72,8 +72,10 @@ def lake_of_folder(folder: files.Place) -> str | None:
     >>> lake_of_folder("/") is None
     True
     """
+    place = str(folder).partition("?")[0] if files.is_remote(folder) else str(folder)  # options are those of Arrow
+    place = place.rstrip("/")
     if files.is_folder(files.join(folder, "_delta_log")):
-        return f"delta:{str(folder).rstrip('/')}/"
+        return f"delta:{place}/"
     if files.is_folder(inside := files.join(folder, "metadata")) and files.files_below(inside, (".json",)):
-        return f"iceberg:{str(folder).rstrip('/')}/"
+        return f"iceberg:{place}/"
     return None
