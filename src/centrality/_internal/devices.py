@@ -36,11 +36,6 @@ def find_encoder_device(name: str) -> str:
     return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
 
 
-def is_cpu(device: str) -> bool:
-    """Say whether a device is the CPU."""
-    return device == "cpu"
-
-
 def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
     """Start this work on another thread, if there is a core for it; return a function that waits for its result."""
     if cores() == 1:
