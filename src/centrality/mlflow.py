@@ -50,13 +50,13 @@ def save_model(model: CentralityModel, path: str | os.PathLike[str], **settings:
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> import centrality.mlflow
     >>> from centrality import FUSE
+    >>> from centrality.mlflow import load_model, save_model
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> model = FUSE(random_state=0, max_steps=20).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     centrality.mlflow.save_model(model, f"{folder}/model")
-    ...     loaded = centrality.mlflow.load_model(f"{folder}/model")
+    ...     save_model(model, f"{folder}/model")
+    ...     loaded = load_model(f"{folder}/model")
     >>> bool((loaded.centrality(X) == model.centrality(X)).all())
     True
     """
@@ -94,12 +94,12 @@ def log_model(model: CentralityModel, name: str = "model", **settings: Any) -> "
 
     Examples
     --------
-    >>> import mlflow, numpy as np
-    >>> import centrality.mlflow
+    >>> import mlflow
     >>> from centrality import FUSE
+    >>> from centrality.mlflow import log_model
     >>> def train_and_log(X):
     ...     with mlflow.start_run():
-    ...         return centrality.mlflow.log_model(FUSE(random_state=0).fit(X)).model_uri
+    ...         return log_model(FUSE(random_state=0).fit(X)).model_uri
     """
     from mlflow.models import Model
 
@@ -119,9 +119,9 @@ def load_model(model_uri: str, dst_path: str | None = None) -> FUSE | Chain:
 
     Examples
     --------
-    >>> import centrality.mlflow
+    >>> from centrality.mlflow import load_model
     >>> def score(X):
-    ...     return centrality.mlflow.load_model("models:/orders/3").centrality(X)
+    ...     return load_model("models:/orders/3").centrality(X)
     """
     from mlflow.models import Model
 
