@@ -10,13 +10,16 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import mlflow
+import mlflow.sklearn
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from mlflow.models import infer_signature
 from sklearn.exceptions import NotFittedError
 
@@ -126,6 +129,16 @@ def test_what_is_no_model_of_rows_is_refused(tmp_path, tracking, rows):
     mlflow.pyfunc.save_model(str(tmp_path / "other"), loader_module="somebody.elses", pip_requirements=["somebody"])
     with pytest.raises(InputError, match=r"a model that centrality.mlflow logged was wanted, got one of python_"):
         centrality.mlflow.load_model(str(tmp_path / "other"))
+
+
+def test_the_flavor_of_scikit_learn_dumps_by_skops_and_wants_the_types_named(tmp_path, model, rows):
+    save = partial(mlflow.sklearn.save_model, model, pip_requirements=["centrality"])
+    with pytest.raises(mlflow.MlflowException, match="untrusted types"):
+        save(str(tmp_path / "refused"))
+    types = skops.io.get_untrusted_types(data=skops.io.dumps(model))
+    save(str(tmp_path / "m"), skops_trusted_types=types)
+    loaded = mlflow.sklearn.load_model(str(tmp_path / "m"))
+    np.testing.assert_array_equal(loaded.centrality(rows), model.centrality(rows))
 
 
 @pytest.fixture(scope="module")
