@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-from centrality._internal import processes
 from centrality._internal.checks import InputError, optional
 
 Result = TypeVar("Result")
@@ -37,7 +36,7 @@ def find_encoder_device(name: str) -> str:
     return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
 
 
-def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
+def start_on_thread(work: Callable[[], Result]) -> Callable[[], Result]:
     """Start this work on another thread, if there is a core for it; return a function that waits for its result."""
     if count_threads() == 1:
         return work
@@ -47,9 +46,14 @@ def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
     return begun.result
 
 
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def count_threads() -> int:
     """Return how many threads compute: as many as this process has cores, or fewer as OMP_NUM_THREADS or torch says."""
-    allowed = processes.cores()
+    allowed = count_cores()
     with suppress(ValueError):
         allowed = min(allowed, max(1, int(os.environ.get("OMP_NUM_THREADS", allowed))))
     if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_num_threads"):
