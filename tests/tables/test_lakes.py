@@ -397,6 +397,14 @@ def test_a_renamed_column_is_called_as_it_is_now_and_in_older_snapshots_as_it_wa
     assert then.to_pydict() == orders(20).to_pydict()
 
 
+def test_a_folder_of_files_beside_some_json_is_no_lake(tmp_path):
+    tables.write(orders(), tmp_path / "orders.parquet")
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "labels.json").write_text("{}")
+    with pytest.warns(UserWarning, match=r"only its .parquet files are read, not 'metadata/labels.json'"):
+        assert tables.read(tmp_path).equals(orders())
+
+
 def test_of_two_newest_metadata_files_none_is_guessed(shop):
     folder = add_table(shop, "orders", orders(20))
     newest = max((Path(folder) / "metadata").glob("*.metadata.json"))

@@ -13,9 +13,7 @@ from centrality._internal.checks import InputError, optional
 from centrality.tables import files
 from centrality.tables.columns import TableError
 from centrality.tables.database import Access, DatabaseError, Session, TableName, quoted
-from centrality.tables.lakes import place_and_time
-
-METADATA = ".metadata.json"
+from centrality.tables.lakes import METADATA, place_and_time
 
 
 def connect(name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None) -> Session:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from centrality._internal.checks import InputError
 from centrality.tables import files
 
+METADATA = ".metadata.json"  # how the files end that describe a table of Iceberg
 AsOf: TypeAlias = int | datetime | None  # a version, a time, or None: now
 AT = re.compile(r"(?P<place>.+)@(?P<as_of>\d+|\d{4}-\d\d-\d\d[^/]*)")
 
@@ -76,6 +77,7 @@ def lake_of_folder(folder: files.Place) -> str | None:
     place = place.rstrip("/")
     if files.is_folder(files.join(folder, "_delta_log")):
         return f"delta:{place}/"
-    if files.is_folder(inside := files.join(folder, "metadata")) and files.files_below(inside, (".json",)):
+    inside = files.join(folder, "metadata")
+    if files.is_folder(inside) and any(name.endswith(METADATA) for name in files.files_below(inside, (".json",))):
         return f"iceberg:{place}/"
     return None
