@@ -317,10 +317,10 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "rows/s": "{rows_per_s:,.0f}",
         "peak MiB": "{peak_mib}",
     },
-    "databases_extras": {
+    "extras": {
         "extra": "`{extra}`",
         "packages": "{packages}",
-        "MB on disk": "{mb:.1f}",
+        "MB on disk": lambda row: f"{row['mb']:.1f}" if row["mb"] else "",
         "the largest, in MB": "{largest}",
     },
 }

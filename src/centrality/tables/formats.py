@@ -37,6 +37,7 @@ from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
 from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
 from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
 from centrality.tables.json import JSON, JSONL, JsonDialect
+from centrality.tables.lakes import lake_of_folder
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource
 
 FORMATS: dict[str, Format] = {
@@ -91,13 +92,10 @@ def kind_to_write(path: str | os.PathLike[str]) -> str:
 
 def is_text_file(place: str | os.PathLike[str]) -> bool:
     """Say whether this is a text file on this machine, whose number of rows is not known before its end."""
-    if (
-        is_database(place)
-        or files.is_remote(place)
-        or not (path := Path(files.filesystem_and_path(place)[1])).is_file()
-    ):
+    if is_database(place) or files.is_remote(place):
         return False
-    return FORMATS[kind_of(path)].is_text
+    path = Path(files.filesystem_and_path(place)[1])
+    return path.is_file() and FORMATS[kind_of(path)].is_text
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:
@@ -217,6 +215,8 @@ def write(table: pa.Table, path: str | Path, *, like: str | os.PathLike[str] | N
 
 
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
+    if lake := lake_of_folder(folder):
+        return DatabaseSource(DatabasePlace(lake))
     if names := files.files_below(folder, (".parquet",)):
         if not files.is_remote(folder):
             others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
