@@ -17,7 +17,7 @@ from centrality.apps.explorer.payload import pack, readable_picture
 from centrality.apps.explorer.questions import alike, exact_cells, selection_csv
 from centrality.apps.explorer.view import explored, view_of
 from centrality.representations import Table
-from centrality.representations.mixed import REST
+from centrality.representations.blocks import REST
 from tests.conftest import quick
 from tests.explorer.pages import exported, settle, unpacked
 from tests.explorer.test_payload import fits

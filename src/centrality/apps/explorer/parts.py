@@ -14,9 +14,8 @@ from centrality.apps.explorer.content import FULL_SIDE, Items, thumbnail
 from centrality.apps.explorer.layout import nearest_among
 from centrality.chain import TIMES_BEYOND, Chain
 from centrality.model.interface import CentralityModel
-from centrality.representations.blocks import nearest_rows
+from centrality.representations.blocks import REST, nearest_rows
 from centrality.representations.images import content_of, decode
-from centrality.representations.mixed import REST
 from centrality.representations.table import Table
 
 MOST_PLACED = 200_000  # rows of which it is known where they lie: each has up to 64 numbers for every block
