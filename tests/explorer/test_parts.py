@@ -21,7 +21,7 @@ from centrality.representations.blocks import REST
 from tests.conftest import quick
 from tests.explorer.pages import exported, settle, unpacked
 from tests.explorer.test_payload import fits
-from tests.representations.test_mixed import NAMES, SWAPPED, WORDS, striped
+from tests.representations.test_table_blocks import NAMES, SWAPPED, WORDS, striped
 
 N = 520
 NOISE, WITHOUT = 21, 5  # the row whose picture is like none, and the row that has none
