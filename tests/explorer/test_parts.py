@@ -20,6 +20,7 @@ from centrality.representations import Table
 from centrality.representations.blocks import REST
 from tests.conftest import quick
 from tests.explorer.pages import exported, settle, unpacked
+from tests.explorer.test_access import AXE, RUN
 from tests.explorer.test_payload import fits
 from tests.representations.test_table_blocks import NAMES, SWAPPED, WORDS, striped
 
@@ -208,3 +209,18 @@ def test_a_row_without_a_picture_says_so(open_page, address):
     assert "no photo" in tab.locator(".review .oddness").inner_text()
     assert "missing" in tab.locator(".review .by-part li").first.inner_text()
     tab.problems.clear()  # the browser tells of a picture that is not there
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("colours", ["light", "dark", "forced"])
+def test_axe_finds_nothing_in_parts_gallery_and_rows_alike(open_page, address, colours):
+    if not AXE.exists():
+        pytest.skip("There is no axe-core: run npm ci in web/.")
+    how = {"forced_colors": "active"} if colours == "forced" else {"color_scheme": colours}
+    tab = open_page(f"{address}#row={SWAPPED}", bypass_csp=True, reduced_motion="reduce", **how)
+    tab.add_script_tag(path=AXE)
+    tab.locator(".others").get_by_role("button", name="words").click()
+    tab.locator("ol.alike .card").first.wait_for()
+    settle(tab)
+    assert tab.evaluate(RUN) == []
+    tab.problems.clear()  # one of the rows has no picture

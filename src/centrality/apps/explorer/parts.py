@@ -47,17 +47,28 @@ def table_of(model: CentralityModel) -> Table | None:
     return reads if isinstance(reads, Table) and reads.block_kinds() else None
 
 
-def parts_of(model: CentralityModel, table: pa.Table) -> tuple[Part, ...]:
-    """Return the parts of the rows of a table, the blocks first, then all other columns, then pairs."""
+def parts_of(model: CentralityModel, table: pa.Table) -> tuple[tuple[Part, ...], Callable[[str], Places] | None]:
+    """Return the parts of the rows of a table, and a function that says where rows lie by all of them, "", or by one.
+
+    The blocks come first, then all other columns, then pairs. Like rows lie near each other: a picture counts by what
+    is seen on it, which the model's vectors do not say. There is no such function for very many rows, nor where rows
+    are one part each.
+    """
     reads = table_of(model)
     if reads is None:
-        return ()
+        return (), None
     kinds = {name: KINDS[kind] for name, kind in reads.block_kinds().items()}
     most = TIMES_BEYOND * (model.fitted_.remembered.seen + 1)  # beyond, a severity is extrapolated too far
-    return tuple(
+    severities, by_column = reads.by_part(table)
+    parts = tuple(
         Part(name, kinds.get(name, "rest" if name == REST else "pair"), np.minimum(severity, most).astype(np.float32))
-        for name, severity in reads.severities(table).items()
+        for name, severity in severities.items()
     )
+    if table.num_rows > MOST_PLACED:
+        return parts, None
+    places = {name: numbers.astype(np.float32) for name, numbers in by_column.items()}
+    places[""] = np.concatenate(list(places.values()), axis=1)
+    return parts, places.__getitem__
 
 
 def pictures_of(model: CentralityModel, table: pa.Table) -> Items | None:
@@ -73,17 +84,6 @@ def pictures_of(model: CentralityModel, table: pa.Table) -> Items | None:
 
         return Items("picture", picture=picture, full=lambda row: picture(row, FULL_SIDE), column=column)
     return None
-
-
-def places_of(model: CentralityModel, table: pa.Table) -> Callable[[str], Places] | None:
-    """Return a function that says where rows lie by all parts, "", or by one; None if rows are one part, or too many.
-
-    Like rows lie near each other: a picture counts by what is seen on it, which the model's vectors do not say.
-    """
-    reads = table_of(model)
-    if reads is None or table.num_rows > MOST_PLACED:
-        return None
-    return cache(lambda block: reads.places(table, block or None).astype(np.float32))
 
 
 def alike_by(places: Callable[[str], Places] | None, vectors: NDArray[np.floating]) -> Alike | None:

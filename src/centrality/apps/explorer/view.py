@@ -28,7 +28,7 @@ from centrality.apps.explorer.content import (
 )
 from centrality.apps.explorer.header import TimelineNames
 from centrality.apps.explorer.layout import Neighbours, UmapJob, lay_out, neighbours_of, vectors_to_map
-from centrality.apps.explorer.parts import Alike, Part, Places, alike_by, parts_of, pictures_of, places_of
+from centrality.apps.explorer.parts import Alike, Part, Places, alike_by, parts_of, pictures_of
 from centrality.apps.explorer.session import (
     FILE,
     Checks,
@@ -381,8 +381,7 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
     if reading.kind == "table":
         cells = as_arrow(X)
         items = pictures_of(model, cells) or items
-        parts = parts_of(model, cells)
-        places = places_of(model, cells)
+        parts, places = parts_of(model, cells)
     if table is not None:
         table = table.take(rows) if reading.one_series else table
     elif reading.kind == "table":
