@@ -227,8 +227,8 @@ class Chain(CentralityModel):
         """Write the whole model of a table as an ONNX file, which takes the columns as they are.
 
         Numbers come as `rows`, "float64" or "float32", categories as texts, dates as microseconds since 1970 or as the
-        texts they were. What cannot be written (n-grams of texts, pictures, vectors beside other columns) is said before
-        anything is. The network alone is written by `model_.to_onnx`: that file takes `representation_.transform(X)`.
+        texts they were. What cannot be written (n-grams of texts, pictures, vectors beside other columns) is said
+        before anything is. The network alone is written by `model_.to_onnx`: it takes `representation_.transform(X)`.
 
         >>> import pytest, tempfile
         >>> import numpy as np

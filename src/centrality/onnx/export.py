@@ -145,8 +145,8 @@ def _certainty(
 ) -> tuple[Symbol, Symbol]:  # (n,), (n,)
     """Write p-values and severities, as `conformal.p_values` and `severity` compute them.
 
-    A score within rounding of a calibration row's counts as a tie, and ties count against the row. So a p-value is never
-    too small by rounding.
+    A score within rounding of a calibration row's counts as a tie, and ties count against the row. So a p-value is
+    never too small by rounding.
     """
     m = len(inliers)
     no_more_central = count_up_to(inliers - TIE * (1 + np.abs(inliers)), scores).double()

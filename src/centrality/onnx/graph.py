@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
 
-Constant: TypeAlias = float | NDArray[np.generic] | Sequence[int]
+Constant: TypeAlias = float | str | NDArray[np.generic] | Sequence[int]
 Value: TypeAlias = "Symbol | Constant"  # a node's output, or a constant
 LAST = int(np.iinfo(np.int64).max)  # the end of a slice that goes on as far as there is
 OPSET = 20  # the first with Gelu, and with operators on texts
@@ -20,6 +20,12 @@ IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads 
 OWN = "/"  # how names of our own nodes begin, so that none is the name of an input
 MACHINE_LEARNING, VERSION_OF_MACHINE_LEARNING = "ai.onnx.ml", 3  # what every ONNX Runtime has beside ONNX's own
 OF_MACHINE_LEARNING = frozenset({"LabelEncoder"})
+OF_PLACES = frozenset({"Shape", "NonZero", "ArgMin", "LabelEncoder", "ConstantOfShape"})  # whose outputs are whole
+OF_CONDITIONS = frozenset(  # whose outputs are true or false
+    {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"}
+    | {"And", "Or", "Not", "IsNaN", "IsInf", "RegexFullMatch"}
+)
+INT64 = 7  # as ONNX numbers its types
 KINDS = {"float64": "DOUBLE", "float32": "FLOAT", "int64": "INT64", "text": "STRING", "bool": "BOOL"}
 
 
@@ -45,7 +51,7 @@ class Graph:
         # StringSplit has two outputs; only the first is of use here.
         outputs = [output, f"{output}_count"] if operator == "StringSplit" else [output]
         self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
-        return Symbol(self, output)
+        return Symbol(self, output, is_whole=_is_whole(operator, inputs, attributes.get("to")))
 
     def _constant(self, value: "Constant") -> str:
         """Add a constant; return its name."""
@@ -59,7 +65,7 @@ class Graph:
         """Add an input of this name, of one of the `KINDS`."""
         of_onnx = getattr(self.onnx.TensorProto, KINDS[kind])
         self.inputs.append(self.onnx.helper.make_tensor_value_info(name, of_onnx, shape))
-        return Symbol(self, name)
+        return Symbol(self, name, is_whole=kind == "int64")
 
     def output(self, name: str, output: "Symbol", kind: str, shape: tuple[str | int, ...]) -> None:
         """Give an output the name under which users get it."""
@@ -82,13 +88,27 @@ class Graph:
         return model
 
 
+def _is_whole(operator: str, inputs: Sequence[Value], cast_to: int | None) -> bool:
+    """Say whether the output of an operator is whole numbers."""
+    if operator == "Cast":
+        return cast_to == INT64
+    if operator in OF_CONDITIONS:
+        return False
+    if operator in OF_PLACES:
+        return True
+    data = inputs[:1] if operator in ("Gather", "GatherElements") else inputs[operator == "Where" :]
+    symbols = [each.is_whole for each in data if isinstance(each, Symbol)]
+    return any(symbols) if symbols else all(np.asarray(each).dtype.kind == "i" for each in data)
+
+
 def _unary(operator: str) -> Callable[["Symbol"], "Symbol"]:
     return lambda self: self.graph(operator, self)
 
 
 def _binary(operator: str, *, swapped: bool = False) -> Callable[["Symbol", Value], "Symbol"]:
     def write(self: "Symbol", other: Value) -> "Symbol":
-        other = float(other) if isinstance(other, int) else other  # both are of one type in ONNX
+        if isinstance(other, float | int) and not self.is_whole:
+            other = float(other)  # both are of one type in ONNX
         return self.graph(operator, other, self) if swapped else self.graph(operator, self, other)
 
     return write
@@ -99,9 +119,10 @@ class Symbol:
 
     __array_ufunc__ = None  # so that `array + symbol` is the symbol's to answer
 
-    def __init__(self, graph: Graph, name: str) -> None:
+    def __init__(self, graph: Graph, name: str, *, is_whole: bool = False) -> None:
         self.graph = graph
         self.name = name
+        self.is_whole = is_whole  # it stands for whole numbers (int64)
 
     __add__ = __radd__ = _binary("Add")
     __mul__ = __rmul__ = _binary("Mul")
@@ -194,21 +215,20 @@ def look_up(table: NDArray[np.generic], places: Symbol) -> Symbol:  # (k, ...), 
     return places.graph("Gather", table, places, axis=0)
 
 
-def count_up_to(rising: NDArray[np.generic], values: Symbol) -> Symbol:  # (m,), (n,) -> (n,) int64
+def count_up_to(rising: NDArray[np.float64] | NDArray[np.int64], values: Symbol) -> Symbol:  # (m,), (n,) -> (n,) int64
     """Count the entries of a rising constant that are no larger than each value, as `np.searchsorted` from the right.
 
     By bisection: each step looks at one entry for each value.
     """
     bits = max(len(rising), 1).bit_length()
-    largest = np.inf if rising.dtype.kind == "f" else np.iinfo(rising.dtype).max
-    padded = np.full(2**bits, largest, dtype=rising.dtype)
+    padded = np.full(2**bits, LAST if rising.dtype.kind == "i" else np.inf, dtype=rising.dtype)
     padded[: len(rising)] = rising
     count = values.graph("ConstantOfShape", values.graph("Shape", values), value=_zero(values.graph))
     for bit in reversed(range(bits)):
-        further = count + np.int64(2**bit)
-        is_no_larger = look_up(padded, further - np.int64(1)) <= values
+        further = count + 2**bit
+        is_no_larger = look_up(padded, further - 1) <= values
         count = further.where(is_no_larger, count)
-    return count.graph("Min", count, np.int64(len(rising)))
+    return count.graph("Min", count, len(rising))
 
 
 def _zero(graph: Graph) -> Any:
@@ -224,7 +244,7 @@ def matches(texts: Symbol, pattern: str) -> Symbol:
 
 
 def pieces(texts: Symbol, mark: str, count: int) -> Symbol:  # (n,) -> (n, count)
-    """Split texts at a mark, "" for blanks, and return the first pieces; of a text that has fewer, the rest is empty."""
+    """Split texts at a mark, "" for blanks, and return the first pieces; where there are fewer, the rest is empty."""
     graph = texts.graph
     # One more text, which has so many pieces, so that there are as many whatever the texts are.
     with_one_more = graph("Concat", texts, np.array([(mark or "x ") * count]), axis=0)
@@ -242,7 +262,7 @@ def replaced(texts: Symbol, mark: str, by: str, most: int) -> Symbol:
     parts = pieces(texts, mark, count)
     while count > 1:
         even, odd = (graph("Slice", parts, [start], [LAST], [1], [2]) for start in (0, 1))
-        even = graph("StringConcat", even, np.array(by)) if by else even
+        even = graph("StringConcat", even, by) if by else even
         parts, count = graph("StringConcat", even, odd), count // 2
     return parts[:, 0]
 

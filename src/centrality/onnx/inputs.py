@@ -84,7 +84,8 @@ def _text(value: Any, column: Column) -> str:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")  # pandas' own
 
 
 def _numbers(values: Any, column: Column) -> NDArray[np.float64]:  # (n,) or (n, d)

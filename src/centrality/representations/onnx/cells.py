@@ -30,7 +30,8 @@ class GraphCells:
 
 def escaped(text: str) -> str:
     """Return a pattern that matches this text, its blanks and dashes in whatever characters."""
-    return "".join(BLANK if c == " " else DASH if c == "-" else c if c.isalnum() else rf"\x{{{ord(c):x}}}" for c in text)
+    others = {" ": BLANK, "-": DASH}
+    return "".join(others.get(c, c if c.isalnum() else rf"\x{{{ord(c):x}}}") for c in text)
 
 
 def are_gaps(texts: Symbol) -> Symbol:
@@ -45,5 +46,5 @@ def have_no_digit(texts: Symbol) -> Symbol:
 
 
 def are_plain(texts: Symbol) -> Symbol:
-    """Say which texts have usual characters only, and are not written as spreadsheets write texts: ="1234" and '1234."""
+    """Say which texts have usual characters only, and are not written as spreadsheets write texts: ="12" and '12."""
     return matches(texts, rf"(?s)[\x00-\x7f{CURRENCIES}]*") & ~matches(texts, r"""(?s)\s*(?:="|').*""")

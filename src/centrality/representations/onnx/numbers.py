@@ -11,7 +11,15 @@ from collections.abc import Callable
 from centrality.network.scaling import LIMIT
 from centrality.onnx.graph import Graph, Symbol, any_of, matches, pieces, replaced
 from centrality.representations.columns import Numbers
-from centrality.representations.onnx.cells import AROUND, CURRENCIES, GraphCells, are_gaps, are_plain, escaped, have_no_digit
+from centrality.representations.onnx.cells import (
+    AROUND,
+    CURRENCIES,
+    GraphCells,
+    are_gaps,
+    are_plain,
+    escaped,
+    have_no_digit,
+)
 from centrality.tables.written_numbers import (
     CELL,
     DIGITS,
@@ -25,12 +33,15 @@ from centrality.tables.written_numbers import (
 
 LONGEST = 30  # letters of a number that is read: it has ten groups of digits at most
 MOST_MARKS = 11  # marks between the groups of such a number
-BLANKS, QUOTES, MINUSES = " \u00a0\u202f", "'\u2019", "-\u2212\u2013"  # that are read; the first of each is the plain one
+# Characters that are read; the first of each is the plain one.
+BLANKS = " \u00a0\u202f"
+QUOTES = "'\u2019"
+MINUSES = "-\u2212\u2013"
 EXPONENT = "[eE][+-]?[0-9]{1,2}"  # with more, a number may be none of float64
 
 
 def number_cells(graph: Graph, column: Numbers, name: str, kind: str) -> GraphCells:
-    """Take a column of numbers, of texts if its numbers were written as text, and encode it as `Numbers.encode` does."""
+    """Take a column of numbers, or of texts if its numbers were written as text, and encode it as `Numbers` does."""
     if column.writing is None:
         x = graph.input(name, kind, ("n",)).double()
         absent = gaps = x.is_nan()

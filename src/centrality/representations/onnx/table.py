@@ -1,6 +1,6 @@
 """Write what a fitted `Table` does as a part of an ONNX graph: an input for each column, a vector for each row."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from centrality.representations.onnx.cells import GraphCells
 from centrality.representations.onnx.dates import date_cells
 from centrality.representations.onnx.numbers import number_cells
 from centrality.representations.table import Table
-from centrality.tables.columns import first_few
 from centrality.tables.written_numbers import NumberFormat
 
 TRAVEL: tuple[type[ColumnEncoder], ...] = (Numbers, Categories, Dates, Vectors)
@@ -70,7 +69,7 @@ def table_reader(representation: Representation) -> Callable[[Graph, str], Rows]
         cells = [_cells(graph, encoder, inputs[name], numbers) for name, encoder in columns.items()]
         gaps = [each.gaps.whole()[:, None] for each in cells]
         count = graph("ReduceSum", graph("Concat", *gaps, axis=1), [1], keepdims=0)
-        too_many = count > np.int64(representation.state()[0]["most_gaps"])
+        too_many = count > int(representation.state()[0]["most_gaps"])
         blocks = []
         for each in cells:
             far_off = each.gaps & too_many
@@ -166,8 +165,8 @@ def _vector_cells(graph: Graph, encoder: Vectors, name: str, numbers: str) -> Gr
     x = graph.input(name, numbers, ("n", width)).double()
     missing = graph("ReduceSum", x.is_nan().whole(), [1], keepdims=0)
     infinite = graph("ReduceSum", x.is_infinite().whole(), [1], keepdims=0)
-    gaps = missing.equals(np.int64(width))
-    unread = (missing + infinite > np.int64(0)) & ~gaps
+    gaps = missing.equals(width)
+    unread = (missing + infinite > 0) & ~gaps
     z = (graph("Where", x.is_nan(), encoder.center, x) - encoder.center) / encoder.factor
     if encoder.missing:
         z = graph("Concat", z, (gaps.double() - encoder.missing)[:, None], axis=1)
