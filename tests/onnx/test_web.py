@@ -1,6 +1,5 @@
 """A model of a table scores in the web's runtime as in Python: ONNX Runtime for the web, in Node."""
 
-import json
 import os
 import re
 import shutil
@@ -10,27 +9,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.onnx_runtime import MODULES, RUNTIME, in_node
 
 from centrality import Chain
 from centrality.datasets import houses
 from centrality.onnx import Scorer
-from centrality.onnx.inputs import inputs_of
 from centrality.representations import Table
 from tests.conftest import quick
 from tests.onnx.tables import frame, model, spoiled
 from tests.promise import assert_same_scores
 
 ROOT = Path(__file__).parents[2]
-MODULES = ROOT / "web" / "node_modules"
-RUNTIME = MODULES / "onnxruntime-web" / "dist" / "ort.node.min.mjs"
-TYPES = {"text": "string", "int64": "int64", "float64": "float64"}
 
 
 @pytest.fixture(scope="module")
 def node() -> str:
     """Node, where the web's runtime is installed: a must in CI, a reason to skip elsewhere."""
     found = shutil.which("node")
-    if found is not None and RUNTIME.exists():
+    if found is not None and (MODULES / RUNTIME).exists():
         return found
     if os.environ.get("CI"):
         pytest.fail("There is no Node with onnxruntime-web: CI must test the web's runtime. Call make test-web before.")
@@ -44,27 +40,8 @@ def test_the_webs_runtime_scores_a_table_as_python_does(node, tmp_path):
     chain = model()
     chain.to_onnx(tmp_path / "m.onnx")
     scorer = Scorer(tmp_path / "m.onnx")
-    assert scorer.columns is not None
     rows = pd.concat([frame(seed=2), spoiled(frame(seed=3))])
-    types = {column["input"]: TYPES[column["type"]] for column in scorer.columns}
-    inputs = {
-        name: {
-            "type": types[name],
-            "shape": list(array.shape),
-            "values": [str(x) if types[name] == "int64" else None if x != x else x for x in array.ravel().tolist()],
-        }
-        for name, array in inputs_of(rows, scorer.columns).items()
-    }
-    inputs["t"] = {"type": "float64", "shape": [1], "values": [chain.t]}
-    (tmp_path / "inputs.json").write_text(json.dumps(inputs))
-    script = Path(__file__).parent / "score.mjs"
-    subprocess.run(
-        [node, script, RUNTIME, tmp_path / "m.onnx", tmp_path / "inputs.json", tmp_path / "outputs.json"], check=True
-    )
-    found = {
-        name: np.array([np.nan if x is None else x for x in values], dtype=float)
-        for name, values in json.loads((tmp_path / "outputs.json").read_text()).items()
-    }
+    found, _ = in_node(node, tmp_path / "m.onnx", rows)
     np.testing.assert_array_equal(np.isnan(found["centrality"]), np.isnan(scorer.centrality(rows)))
     scored = ~np.isnan(found["centrality"])
     assert scored.mean() > 0.8
