@@ -1,13 +1,15 @@
 """Do severities, intervals, certificates and monitors keep what they promise, and what are they worth?
 
-    python -m benchmarks.certainty [severity|intervals|certificates|stability|shares|apart|monitors|rest|streams]
+    python -m benchmarks.certainty [PART ...]
 
-Some twelve minutes of one thread. river and alibi-detect are measured where they are installed.
+Some twenty minutes of one thread. river, alibi-detect and nonconform are measured where they are installed; nonconform
+2.0 wants Python 3.12, and was measured on 3.11 with the generic signature of one of its helpers written the old way.
 
 Worlds are simulated, so that truth is known: the share of ordinary rows that score lower than a row is counted among
 200,000 fresh ones. Writes results/certainty_*.csv.
 
 severity      Of calibration samples of m rows: severities of rows of which 1 in f m is as odd in truth.
+real          The same on large real sets: ordinary rows of 500 and 3,000, and truth counted among those left.
 intervals     How often the interval of a p-value holds the true share, right after `fit` and after `calibrate`.
 certificates  How often a certificate is wrong when the choice is the worst of many, made after looking; and how many of
               50 odd rows among 1,000 it certifies.
@@ -17,12 +19,16 @@ shares        How often the bound of the share of odd rows is wrong, and how nea
 apart         In how many clean files a row stands apart, and how many of ten odd rows do.
 monitors      After how many rows changes of nine kinds are found; beside the detectors of river and of alibi-detect, on
               the same scores.
-rest          How many alarms ten streams at rest give.
+rest          How many alarms a hundred streams at rest give, a million rows in all.
 streams       What share of the streams called changed is not.
+shifted       How many ordinary rows have p <= .1 and p <= .01 when the world has moved: without weights, with the true
+              ones, with estimated ones; beside p-values weighted as Tibshirani and others do.
 """
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,14 +36,13 @@ from numpy.typing import NDArray
 
 from benchmarks._results import save
 from centrality import FUSE
-from centrality.analysis.apart import count_apart
-from centrality.analysis.certificate import most_ordinary
-from centrality.analysis.monitor import Monitor
-from centrality.analysis.odd_share import odd_share
+from centrality.analysis.certificate import most_ordinary, odd_share
+from centrality.analysis.conformal import count_apart
+from centrality.analysis.monitor import Monitor, Streams
 from centrality.analysis.severity import Tail, severity
-from centrality.analysis.streams import Streams
 
 FRESH = 200_000
+DATA = Path(os.environ.get("CENTRALITY_DATA", "../shared/data"))
 Sampler = Callable[[int, np.random.Generator], NDArray[np.float64]]
 MIX = np.random.default_rng(5).normal(size=(6, 6))
 
@@ -75,23 +80,38 @@ def score_in(name: str, seed: int, rows: int = 3000) -> tuple[FUSE, NDArray[np.f
 
 
 def of_severity() -> Iterator[dict[str, object]]:
-    factors = np.array([0.1, 0.5, 1, 3, 10])
     rng = np.random.default_rng(3)
     for name in WORLDS:
         _, fresh = score_in(name, seed=0)
-        for m in (500, 3000):
-            rows = fresh[(FRESH / (factors * m)).astype(int)]
-            samples = [np.sort(rng.choice(fresh, m, replace=False)) for _ in range(30)]
-            found = np.array([severity(sample, rows, Tail.of(sample)) for sample in samples]) / (factors * m)
-            for k, factor in enumerate(factors):
-                yield {
-                    "world": name,
-                    "m": m,
-                    "1 in (of m)": factor,
-                    "median ratio": float(np.median(found[:, k])),
-                    "within twice": float((np.abs(np.log2(found[:, k])) <= 1.001).mean()),
-                    "more than twice": float((found[:, k] > 2.002).mean()),
-                }
+        yield from _severities(name, fresh, rng)
+
+
+def of_real() -> Iterator[dict[str, object]]:
+    rng = np.random.default_rng(9)
+    for name in ("shuttle", "smtp", "cover", "http", "donors"):
+        data = np.load(DATA / "adbench_dev" / f"{name}.npz")
+        ordinary = rng.permutation(data["X"][data["y"] == 0].astype(float))[: 3000 + FRESH]
+        model = FUSE(random_state=0).fit(ordinary[:3000])
+        yield from _severities(name, np.sort(model.score_samples(ordinary[3000:])), rng)
+
+
+def _severities(world: str, fresh: NDArray[np.float64], rng: np.random.Generator) -> Iterator[dict[str, object]]:
+    """Compare severities after calibration on some of these rising scores with what is counted among all of them."""
+    factors = np.array([0.1, 0.5, 1, 3, 10])
+    for m in (500, 3000):
+        rows = fresh[(len(fresh) / (factors * m)).astype(int)]
+        truth = len(fresh) / np.searchsorted(fresh, rows, side="right")  # of ties, all count
+        samples = [np.sort(rng.choice(fresh, m, replace=False)) for _ in range(30)]
+        ratios = np.array([severity(sample, rows, Tail.of(sample)) for sample in samples]) / truth
+        for k, factor in enumerate(factors):
+            yield {
+                "world": world,
+                "m": m,
+                "1 in (of m)": factor,
+                "median ratio": float(np.median(ratios[:, k])),
+                "within twice": float((np.abs(np.log2(ratios[:, k])) <= 1.001).mean()),
+                "more than twice": float((ratios[:, k] > 2.002).mean()),
+            }
 
 
 def of_intervals() -> Iterator[dict[str, object]]:
@@ -111,6 +131,27 @@ def of_intervals() -> Iterator[dict[str, object]]:
             yield {"world": name, "after": after, "asked": 0.95, "seen": float(np.mean(holds)), "se": error}
 
 
+def envelope_of_nonconform(method: str, m: int, rows: int) -> Callable[[float], float]:
+    """Return the most ordinary ones of so many rows with p <= t that nonconform's envelope allows; inf without it."""
+    try:
+        from nonconform._internal import fdp_bounds  # type: ignore[import-not-found]
+    except (ImportError, SyntaxError):
+        return lambda t: np.inf
+    found = fdp_bounds.prepare_envelope(
+        n_calibration=m, n_test=rows, confidence=0.95, method=method, n_resamples=4000 if method != "ks" else None,
+        seed=None if method == "ks" else 0, boost=False, lower=None, upper=None, beta=None,
+    )  # fmt: skip
+
+    def most(t: float) -> float:
+        bound = fdp_bounds.ecdf_upper_bound_from_params(
+            np.array([t]), method=method, summary_quantile=found.summary_quantile, lower=found.lower,
+            upper=found.upper, beta=found.beta, bj_lower_bounds=found.bj_lower_bounds, n_test=rows,
+        )  # fmt: skip
+        return float(np.floor(rows * bound[0]))
+
+    return most
+
+
 def of_certificates(repetitions: int = 250) -> Iterator[dict[str, object]]:
     for name in FOUR:
         model, fresh = score_in(name, seed=0)
@@ -120,6 +161,8 @@ def of_certificates(repetitions: int = 250) -> Iterator[dict[str, object]]:
         odd = model.score_samples(far)
         for m in (50, 500, 5000):
             wrong, certified, by_rate = [], [], []
+            peers = {method: envelope_of_nonconform(method, m, 1000) for method in ("mc_thc", "mc_bj", "ks")}
+            by_peer: dict[str, list[float]] = {method: [] for method in peers}
             for _ in range(repetitions):
                 calibration = np.sort(rng.choice(fresh, m, replace=False))
                 scores = np.concatenate([rng.choice(fresh, 950, replace=False), odd])
@@ -132,6 +175,9 @@ def of_certificates(repetitions: int = 250) -> Iterator[dict[str, object]]:
                     excess.append(ordinary[chosen].sum() - most_ordinary(ranks[chosen], ranks, m, 0.95))
                 wrong.append(max(excess) > 0)
                 certified.append(50 - most_ordinary(ranks[950:], ranks, m, 0.95))
+                last = (1 + ranks[950:].max()) / (m + 1)
+                for method, most in peers.items():
+                    by_peer[method].append(max(50 - most(last), 0.0))
                 # What p-values alone say: the rows that Benjamini and Hochberg call at a rate of 5%.
                 p = np.sort((1 + ranks) / (m + 1))
                 called = np.flatnonzero(p <= 0.05 * np.arange(1, 1001) / 1000)
@@ -144,6 +190,7 @@ def of_certificates(repetitions: int = 250) -> Iterator[dict[str, object]]:
                 "se": float(np.sqrt(max(np.mean(wrong), 1 / repetitions) / repetitions)),
                 "certified of 50": float(np.mean(certified)),
                 "called at fdr .05": float(np.mean(by_rate)),
+                **{f"nonconform {method}": float(np.mean(values)) for method, values in by_peer.items()},
             }
 
 
@@ -294,7 +341,7 @@ def model_of_stream(seed: int) -> FUSE:
     return FUSE(random_state=seed).fit(np.random.default_rng([seed, 1]).normal(size=(1500, 3)))
 
 
-def of_rest(streams: int = 10, rows: int = 10_000) -> Iterator[dict[str, object]]:
+def of_rest(streams: int = 100, rows: int = 10_000) -> Iterator[dict[str, object]]:
     for name, promise in MONITORS.items():
         alarms = []
         for seed in range(streams):
@@ -404,8 +451,58 @@ def _delays(rows_of_alarm: list[int | None]) -> dict[str, object]:
     }
 
 
+def of_shifted(repetitions: int = 40, m: int = 3000) -> Iterator[dict[str, object]]:
+    """Ordinary rows are of two kinds, 9 : 1 when the model was fitted and 1 : 9 now; the rare kind is wider."""
+
+    def draw(share: float, n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        is_rare = rng.random(n) < share
+        rows = rng.normal(size=(n, 4)) * np.where(is_rare, 2.0, 1.0)[:, None]
+        rows[:, 0] += np.where(is_rare, 3.0, 0.0)
+        return rows, is_rare
+
+    seen: dict[str, list[tuple[float, float]]] = {}
+    left: dict[str, list[int]] = {}
+    for repetition in range(repetitions):
+        rng = np.random.default_rng([10, repetition])
+        model = FUSE(random_state=repetition).fit(draw(0.1, 3000, rng)[0])
+        calibration, is_rare = draw(0.1, m, rng)
+        new, new_is_rare = draw(0.9, 4000, rng)
+        like = draw(0.9, 2000, rng)[0]
+        true = np.where(is_rare, 9.0, 1 / 9)
+        ways: dict[str, dict[str, Any]] = {
+            "without weights": {},
+            "true weights": {"weights": true},
+            "weights of a classifier": {"like": like},
+        }
+        for name, how in ways.items():
+            p = model.calibrate(calibration, random_state=repetition, **how).p_values(new)
+            seen.setdefault(name, []).append((float((p <= 0.1).mean()), float((p <= 0.01).mean())))
+            left.setdefault(name, []).append(len(model.fitted_.inlier_scores(model.t)))
+        scores, of_new = model.score_samples(calibration), model.score_samples(new)
+        own = np.where(new_is_rare, 9.0, 1 / 9)
+        order = np.argsort(scores)
+        upto = np.concatenate([[0.0], np.cumsum(true[order])])[np.searchsorted(scores[order], of_new, side="right")]
+        p = (upto + own) / (true.sum() + own)
+        name = "true weights, weighted p (Tibshirani et al.)"
+        seen.setdefault(name, []).append((float((p <= 0.1).mean()), float((p <= 0.01).mean())))
+        left.setdefault(name, []).append(m)
+    for name, shares in seen.items():
+        at_tenth, at_hundredth = np.mean(shares, axis=0)
+        errors = np.std(shares, axis=0, ddof=1) / np.sqrt(repetitions)
+        yield {
+            "p-values": name,
+            "repetitions": repetitions,
+            "rows that decide": float(np.mean(left[name])),
+            "p <= .1": float(at_tenth),
+            "se of .1": float(errors[0]),
+            "p <= .01": float(at_hundredth),
+            "se of .01": float(errors[1]),
+        }
+
+
 PARTS = {
     "severity": of_severity,
+    "real": of_real,
     "intervals": of_intervals,
     "certificates": of_certificates,
     "stability": of_stability,
@@ -414,6 +511,7 @@ PARTS = {
     "monitors": of_monitors,
     "rest": of_rest,
     "streams": of_streams,
+    "shifted": of_shifted,
 }
 
 

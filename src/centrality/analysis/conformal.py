@@ -17,6 +17,14 @@ Right after `fit` the calibration rows are training rows, and nobody has said ho
 group that lies apart from the rest is left out (`count_separated_outliers`): more rows far out than the tail of the
 others can explain, assuming the tail gets no heavier farther out. Of clean rows hardly ever one is left out, so that
 what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
+
+Among themselves the p-values of a file's rows are 1/n, 2/n, ... whatever is in it: no rule that looks at ranks alone
+can call any of them. So `count_apart` asks whether the tail of the others explains the lowest scores.
+
+Some kinds of rows may have become more frequent than they were. Let w(x) be in proportion to how much more frequent
+rows like x are now. Each calibration row is drawn with the chance w(x) / max w: what is drawn is distributed as
+ordinary rows are now (von Neumann's rejection), so that p-values, error rates and certificates hold as they do without
+weights. The price is that fewer rows are left (`draw_rows`).
 """
 
 from collections.abc import Callable
@@ -35,9 +43,18 @@ from centrality.analysis.severity import Tail, severity
 from centrality.network.calibration import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
-TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
-APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group; its least size; sizes tried
+TAIL_FROM = 0.25  # shares of the rows: how heavy a tail is, is measured from this one
+TAIL_TO = 0.08  # to this one
+APART_LEVEL = 0.05  # chance of a false group
+APART_LEAST = 3  # rows of a group
+APART_RANKS = 100  # sizes of a tail that are tried
 SPACE_LEVEL = 0.01  # nominal chance of a false gap; at .05, a sixth of clean samples of two kinds had one (measured)
+MOST_ALONE = 10  # rows that a tail is fitted without: without more, it would no longer be their tail
+EXPECTED = 0.05  # rows as low in a file as large, by the tail of the others
+FEW = 100  # rows that carry the weight: with fewer, p-values end above .01
+FOLDS = 5  # of the classifier that estimates weights
+FARTHEST = 3.0  # deviations that the classifier looks at: outliers should not decide
+LARGEST = 0.99  # quantile of the estimated weights above which they are cut: a few would leave no other row
 USUAL_FDR = 0.05  # of `detect` without a rule
 ROUNDING = 1 + 1e-12  # tolerance of comparisons, so that rounding does not decide between equal numbers
 Scores = NDArray[np.float64]
@@ -148,7 +165,8 @@ def count_separated_outliers(scores: Scores) -> int:
 
     # Are there more rows beyond such a gap than the tail explains?
     tail_sizes = np.unique(np.geomspace(APART_LEAST, largest, APART_RANKS).round().astype(np.intp))
-    i, j = (grid.ravel() for grid in np.meshgrid(apart, tail_sizes, indexing="ij"))
+    i = np.repeat(apart, len(tail_sizes))
+    j = np.tile(tail_sizes, len(apart))
     smaller = i < j
     i = i[smaller]
     j = j[smaller]
@@ -164,6 +182,27 @@ def count_separated_outliers(scores: Scores) -> int:
     return int(counts[: i[best]].sum())
 
 
+def count_apart(scores: NDArray[np.float64]) -> int:
+    """Count the rows that stand apart at the low end of these rising scores: often none.
+
+    A tail is fitted to all rows but the j lowest; where it lets expect the j-th lowest in fewer than one of twenty
+    files, these j rows stand apart. Larger groups are found by the empty space before them.
+
+    >>> ordinary = np.random.default_rng(0).normal(size=1000)
+    >>> count_apart(np.sort(ordinary)), count_apart(np.sort(np.append(ordinary, [-40.0, -50.0])))
+    (0, 2)
+    """
+    group = count_separated_outliers(scores)
+    for alone in range(MOST_ALONE, group, -1):
+        tail = Tail.of(scores[alone:])
+        if tail is None:
+            continue
+        distance = tail.start - scores[alone - 1 : alone]
+        if len(scores) * tail.beyond * tail.shares(distance)[0] <= EXPECTED:
+            return alone
+    return group
+
+
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
     """Return (1 + how many of the m inliers score no more) / (m + 1) for each score; `rng` breaks ties at random.
 
@@ -177,7 +216,8 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
         # Every row, inlier or not, gets a random number, which decides among those of equal score.
         level = np.unique(np.concatenate([inliers, scores]), return_inverse=True)[1]
         tie_free = level + rng.random(len(level))
-        inliers, scores = tie_free[: len(inliers)], tie_free[len(inliers) :]
+        scores = tie_free[len(inliers) :]
+        inliers = tie_free[: len(inliers)]
     p = (1 + np.searchsorted(np.sort(inliers), scores, side="right")) / (len(inliers) + 1)
     return np.where(unscored, np.nan, p)
 
@@ -294,6 +334,55 @@ RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
     "fdr": threshold_by_fdr,
     "false_positives": threshold_by_false_positives,
 }
+
+
+def checked_weights(weights: object, rows: int) -> Scores:
+    """Return weights of so many rows as an array; raise if they are none."""
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (rows,) or not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        raise InputError(f"weights must be {rows:,} numbers from 0 on, one for each calibration row, got {weights!r}.")
+    return values
+
+
+def draw_rows(weights: Scores, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw rows with chances in proportion to their weights; warn if few are left.
+
+    >>> draw_rows(np.repeat([0.0, 1.0], 200), np.random.default_rng(0)).tolist() == list(range(200, 400))
+    True
+    """
+    rows = np.flatnonzero(rng.random(len(weights)) < weights / weights.max())
+    if len(rows) < min(FEW, len(weights)):
+        warn_caller(
+            f"Few rows carry the weight: {len(rows):,} of {len(weights):,} calibration rows are left, so no p-value is "
+            f"below {1 / (len(rows) + 1):.2g}. Calibrate on more rows of the kinds that are frequent now."
+        )
+    return rows
+
+
+def estimate_weights(
+    calibration: NDArray[np.float64], new: NDArray[np.float64], rng: np.random.Generator
+) -> Scores:  # (m, p), (n, p) -> (m,)
+    """Estimate how much more frequent rows like each calibration row are among the new rows, by a classifier.
+
+    It tells new rows from calibration rows by their numbers and the squares of these; each row is judged by a
+    classifier that has not seen it.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.preprocessing import StandardScaler
+
+    if min(len(calibration), len(new)) < 2 * FOLDS:
+        raise InputError(f"like wants at least {2 * FOLDS} rows on each side, got {len(calibration)} and {len(new)}.")
+    rows = np.concatenate([calibration, new])
+    is_new = np.arange(len(rows)) >= len(calibration)
+    scaled = np.clip(StandardScaler().fit_transform(rows), -FARTHEST, FARTHEST)
+    classifier = LogisticRegression(max_iter=1000)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
+    log_odds = cross_val_predict(
+        classifier, np.hstack([scaled, scaled**2]), is_new, cv=folds, method="decision_function"
+    )[: len(calibration)]
+    weights = np.exp(np.clip(log_odds, -50, 50))
+    return np.asarray(np.minimum(weights, np.quantile(weights, LARGEST)))
 
 
 def subsample_evenly(rows: NDArray[Any], limit: int = CALIBRATION_ROWS) -> NDArray[Any]:

@@ -21,7 +21,8 @@ FEW_LEVELS = 20  # one bad level among so many is a twentieth, which is as much 
 PROSE = 3.0  # words of a cell, on average, from which on a column is prose
 REPEATED = 0.7  # of the rows: a column with more different values hardly repeats any
 DAY = 86_400e6  # microseconds
-DIGITS, LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
+DIGITS = re.compile(r"\d+")
+LETTERS = re.compile(r"[^\W\d_]+")
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]

@@ -23,7 +23,6 @@ from centrality._internal.checks import InputError, optional
 from centrality._internal.devices import cores, is_cpu
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
-from centrality.analysis.apart import count_apart
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.report import Report
 from centrality.engine import engine
@@ -445,7 +444,7 @@ class FittedModel(FrozenArrays):
         scores = self.mixing.mixed(self.held_out_units(units), t)
         order = np.argsort(scores, kind="stable")  # rows without a score come last
         apart = np.zeros(len(scores), dtype=bool)
-        apart[order[: count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
+        apart[order[: conformal.count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
         return apart
 
     def calibration_count(self, t: float) -> int:

@@ -23,7 +23,6 @@ from centrality.analysis import conformal
 from centrality.analysis.drift import Drift, DriftReport, compare_windows
 from centrality.analysis.reasons import Reasons
 from centrality.analysis.report import Report
-from centrality.analysis.shifted import checked_weights, drawn, estimated_weights
 from centrality.model.certainty import Certainty
 from centrality.model.display import frames_when_asked
 from centrality.model.explain import Corrections, corrections, low_heads
@@ -170,10 +169,11 @@ class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
             raise InputError("One of weights and like was wanted, got both.")
         vectors = dense(vectors)
         if like is None:
-            return vectors[drawn(checked_weights(weights, len(vectors)), rng)]
+            return vectors[conformal.draw_rows(conformal.checked_weights(weights, len(vectors)), rng)]
         new = dense(self._reader().vectors(like))
         vectors = vectors[~np.isnan(vectors).any(1)]
-        return vectors[drawn(estimated_weights(vectors, new[~np.isnan(new).any(1)], rng), rng)]
+        estimates = conformal.estimate_weights(vectors, new[~np.isnan(new).any(1)], rng)
+        return vectors[conformal.draw_rows(estimates, rng)]
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
