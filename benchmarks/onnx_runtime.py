@@ -1,9 +1,9 @@
 """Scoring by ONNX Runtime beside the model itself, turn by turn in one run, one thread each.
 
-Rows of numbers: microseconds a call. Tables with all that reads their columns: rows a second in Python, in ONNX Runtime
-and in its build for the web (in Node), and how far the scores are apart. Tables are scored as they are, and with a tenth
-of the cells of every column replaced: by gaps, and in columns of texts by values that never occurred or are of another
-kind.
+Rows of numbers: microseconds a call. Tables with all that reads their columns: rows a second in Python, in ONNX
+Runtime and in its build for the web (in Node), and how far the scores are apart. Tables are scored as they are, and
+with a tenth of the cells of every column replaced: by gaps, and in columns of texts by values that never occurred or
+are of another kind.
 
 python -m benchmarks.onnx_runtime
 """

@@ -44,7 +44,7 @@ def frame(seed: int = 0, rows: int = ROWS) -> pd.DataFrame:
             "smokes": rng.random(rows) < 0.3,
             "t": rng.choice(list("abc"), rows),
             "code": pd.Categorical(rng.integers(0, 5, rows)),
-            "job": np.where(rng.random(rows) < 0.1, None, rng.choice(["nurse", "cook", "pilot"], rows)),
+            "job": rng.choice(np.array(["nurse", "cook", "pilot", None], dtype=object), rows),
         }
     )
 

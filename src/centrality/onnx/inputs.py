@@ -38,8 +38,9 @@ def inputs_of(table: TableLike, columns: Sequence[Column]) -> dict[str, NDArray[
             f"A table was wanted, a frame or a dict of columns, got {type(table).__name__}: the file reads columns by "
             "their names."
         )
-    require_columns(list(names), [column["name"] for column in columns])
-    arrays = {column["input"]: _array(table[column["name"]], column) for column in columns}
+    by_text = {str(name): name for name in names}  # pandas has numbers, too
+    require_columns(list(by_text), [column["name"] for column in columns])
+    arrays = {column["input"]: _array(table[by_text[column["name"]]], column) for column in columns}
     lengths = {len(array) for array in arrays.values()}
     if len(lengths) > 1:
         raise InputError(f"Columns of one length were wanted, got lengths {sorted(lengths)}.")
