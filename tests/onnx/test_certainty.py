@@ -15,7 +15,16 @@ from tests.onnx.tables import run
 
 X = RNG.normal(size=(900, 4))
 NEW = RNG.normal(size=(2000, 4)) * RNG.choice([1.0, 1.5, 3.0, 30.0], size=(2000, 1))
-SETTINGS: tuple[dict[str, float | tuple[int, ...]], ...] = ({}, {"t": 0.0}, {"t": 1.0}, {"ensemble": 3}, {"novelty": True}, {"holdout": 0.3}, {"hidden": (8,)})
+Settings = dict[str, float | tuple[int, ...]]
+SETTINGS: tuple[Settings, ...] = (
+    {},
+    {"t": 0.0},
+    {"t": 1.0},
+    {"ensemble": 3},
+    {"novelty": True},
+    {"holdout": 0.3},
+    {"hidden": (8,)},
+)
 
 
 @pytest.mark.numbers
