@@ -1,6 +1,7 @@
 """The model of a table as one ONNX file: it takes the columns as they are, and says what the model says."""
 
 import datetime
+import decimal
 import json
 
 import numpy as np
@@ -140,7 +141,7 @@ DATE = {"name": "x", "input": "x", "type": "int64", "shape": ["n"], "reads": "da
     [
         (NUMBER, ["1.5"], "numbers were wanted, got the text '1.5'"),
         (NUMBER, [1.0, np.inf], "finite numbers were wanted, got infinity in 1 rows"),
-        (NUMBER, [datetime.time(3)], "seconds since midnight"),
+        (NUMBER, [datetime.date(2024, 1, 1)], r"numbers were wanted, got datetime.date\(2024, 1, 1\)"),
         (NUMBER, [], "Rows were wanted"),
         (TEXT, [1.5], "texts were wanted, got 1.5"),
         (DATE, ["2024-01-01"], "dates were wanted, got '2024-01-01'"),
@@ -152,6 +153,37 @@ DATE = {"name": "x", "input": "x", "type": "int64", "shape": ["n"], "reads": "da
 def test_columns_of_another_kind_are_refused(column, values, message):
     with pytest.raises(InputError, match=message):
         inputs_of({"x": values}, [column])
+
+
+def test_times_of_day_are_seconds_since_midnight_and_decimals_are_numbers():
+    values = [datetime.time(1, 2, 3), decimal.Decimal("1.5"), None, True]
+    np.testing.assert_array_equal(inputs_of({"x": values}, [NUMBER])["x"], [3723, 1.5, np.nan, 1])
+
+
+@pytest.mark.numbers
+def test_columns_of_any_name_are_inputs(tmp_path):
+    rng = np.random.default_rng(0)
+    names = ["t", "heads", "/add_1", "column t", "p_value", "rows", "a b\"'<>", "ünï"]
+    rows = pa.table({name: rng.normal(size=300) for name in names})
+    chain = Chain(Table(), quick()).fit(rows)
+    chain.to_onnx(tmp_path / "m.onnx")
+    scorer = Scorer(tmp_path / "m.onnx")
+    new = pa.table({name: rng.normal(size=50) for name in reversed(names)})
+    assert_same_scores(scorer.heads(new), chain.heads(new))
+    assert scorer.columns is not None
+    inputs = [column["input"] for column in scorer.columns]
+    assert inputs == ["column column t", "column heads", "column /add_1", "column t", "column p_value", *names[5:]]
+
+
+@pytest.mark.numbers
+def test_a_level_that_is_an_empty_text_or_a_word_of_ours_is_itself(tmp_path):
+    """Gaps are a fault here: there were none in fitting."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"c": rng.choice(["", "a", "(other)", "é", "日本"], 400), "x": rng.normal(size=400)})
+    chain = Chain(Table(unreadable=1), quick()).fit(rows)
+    chain.to_onnx(tmp_path / "m.onnx")
+    new = rows.assign(x=rng.normal(size=400), c=rows["c"].mask(rows.index < 50, None).mask(rows.index > 380, "zz"))
+    assert_same_scores(Scorer(tmp_path / "m.onnx").heads(new), chain.heads(new))
 
 
 def test_rows_without_names_and_without_a_column_are_refused(chain_and_scorer):

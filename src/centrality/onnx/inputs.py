@@ -1,7 +1,8 @@
 """Turn the columns of a table into the arrays that an ONNX file takes, by numpy alone."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -100,11 +101,17 @@ def _numbers(values: Any, column: Column) -> NDArray[np.float64]:  # (n,) or (n,
     text = next((value for value in given if isinstance(value, str)), None)
     if text is not None:
         raise _unlike(column, f"numbers were wanted, got the text {text!r}: convert the column, as in fitting")
-    try:
-        return np.array([np.nan if _is_missing(value) else value for value in given], dtype=np.float64)
-    except (TypeError, ValueError):
-        other = next(value for value in given if not _is_missing(value) and not isinstance(value, int | float))
-        raise _unlike(column, f"numbers were wanted, got {other!r}; of times, the seconds since midnight") from None
+    kinds = (Number, np.generic, time)
+    if other := [value for value in given if not isinstance(value, kinds) and not _is_missing(value)]:
+        raise _unlike(column, f"numbers were wanted, got {other[0]!r}: convert the column, as in fitting")
+    return np.array([np.nan if _is_missing(value) else _number(value) for value in given], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    """Return a number as a float; a time of day as the seconds since midnight, as a `Table` reads it."""
+    if isinstance(value, time):
+        return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
+    return float(value)
 
 
 def _moments(values: Any, column: Column) -> NDArray[np.int64]:
