@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 
 from centrality.onnx.graph import Graph
-from centrality.representations._date_texts import DAYS, TIMES
 from centrality.representations.columns import Numbers
-from centrality.representations.dates import Dates, read_dates
+from centrality.representations.dates import DAYS, TIMES, Dates, read_dates
 from centrality.representations.onnx.cells import GraphCells
 from centrality.representations.onnx.dates import NO_MOMENT, clock_changes, date_cells
 from centrality.representations.onnx.numbers import number_cells

@@ -76,15 +76,15 @@ def write(
 def model_of(fitted: "FittedModel", t: float, rows: str = "float64", reader: Reader | None = None) -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph(fitted.width)
-    given = _vectors(graph, rows, fitted) if reader is None else reader(graph, rows)
+    source = _vectors(graph, rows, fitted) if reader is None else reader(graph, rows)
     dial = graph.input("t", "float64", ("m",))
-    units = _units(graph, fitted, given.vectors)
+    units = _units(graph, fitted, source.vectors)
     mixing = fitted.calibration.mixing
     mixed = formulas.mixed(mixing, units[:, :1], units[:, 1:], dial)
 
     def output(name: str, values: Symbol, kind: str, *shape: str | int) -> None:
-        if given.unread is not None:
-            unread = given.unread if len(shape) == 1 else given.unread[:, None]
+        if source.unread is not None:
+            unread = source.unread if len(shape) == 1 else source.unread[:, None]
             values = values & ~unread if kind == "bool" else graph("Where", unread, np.nan, values)
         graph.output(name, values, kind, shape)
 
@@ -95,7 +95,7 @@ def model_of(fitted: "FittedModel", t: float, rows: str = "float64", reader: Rea
         "calibration": fitted.calibration.kind,
         "noise_scale": list(fitted.noise_scale),
         "calibration_rows": 0,
-        **given.facts,
+        **source.facts,
     }
     if fitted.inliers is not None:
         at = one_t(t)

@@ -91,20 +91,20 @@ def _is_missing(value: Any) -> bool:
 
 
 def _numbers(values: Any, column: Column) -> NDArray[np.float64]:  # (n,) or (n, d)
-    given = _list(values)
+    cells = _list(values)
     if len(column.get("shape", ())) == 2:
         width = column["shape"][1]
-        lists = [[np.nan] * width if _is_missing(value) else list(value) for value in given]
+        lists = [[np.nan] * width if _is_missing(value) else list(value) for value in cells]
         if wrong := [len(each) for each in lists if len(each) != width]:
             raise _unlike(column, f"lists of {width} numbers were wanted, got one of {wrong[0]}")
         return np.array(lists, dtype=np.float64)
-    text = next((value for value in given if isinstance(value, str)), None)
+    text = next((value for value in cells if isinstance(value, str)), None)
     if text is not None:
         raise _unlike(column, f"numbers were wanted, got the text {text!r}: convert the column, as in fitting")
     kinds = (Number, np.generic, time)
-    if other := [value for value in given if not isinstance(value, kinds) and not _is_missing(value)]:
+    if other := [value for value in cells if not isinstance(value, kinds) and not _is_missing(value)]:
         raise _unlike(column, f"numbers were wanted, got {other[0]!r}: convert the column, as in fitting")
-    return np.array([np.nan if _is_missing(value) else _number(value) for value in given], dtype=np.float64)
+    return np.array([np.nan if _is_missing(value) else _number(value) for value in cells], dtype=np.float64)
 
 
 def _number(value: Any) -> float:
@@ -120,11 +120,11 @@ def _moments(values: Any, column: Column) -> NDArray[np.int64]:
     zone = getattr(kind, "tz", None) or getattr(kind, "time_zone", None)
     array = values.to_numpy() if hasattr(values, "to_numpy") else np.array(_list(values), dtype=object)
     if array.dtype.kind == "O":
-        given = array.tolist()
-        if other := [value for value in given if not isinstance(value, date) and not _is_missing(value)]:
+        cells = array.tolist()
+        if other := [value for value in cells if not isinstance(value, date) and not _is_missing(value)]:
             raise _unlike(column, f"dates were wanted, got {other[0]!r}: convert the column, as in fitting")
-        zone = zone or next((value.tzinfo for value in given if getattr(value, "tzinfo", None)), None)
-        array = np.array([None if _is_missing(value) else _naive(value) for value in given], dtype="M8[us]")
+        zone = zone or next((value.tzinfo for value in cells if getattr(value, "tzinfo", None)), None)
+        array = np.array([None if _is_missing(value) else _naive(value) for value in cells], dtype="M8[us]")
     if array.dtype.kind not in "Mi":
         raise _unlike(column, f"dates were wanted, got {array.dtype}: convert the column, as in fitting")
     if array.dtype.kind == "M" and (zone is None) != (column.get("zone") is None):

@@ -14,8 +14,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality.onnx.graph import Graph, Symbol, Value, any_of, count_up_to, look_up, matches, pieces, replaced
-from centrality.representations._date_texts import CENTURY_FROM, MONTHS, PARTS, UNMISTAKABLE, YEARS
-from centrality.representations.dates import CIRCLES, LEAST_DEVIATION, SECONDS, Dates
+from centrality.representations.dates import (
+    CENTURY_FROM,
+    CIRCLES,
+    LEAST_DEVIATION,
+    MONTHS,
+    PARTS,
+    SECONDS,
+    UNMISTAKABLE,
+    YEARS,
+    Dates,
+)
 from centrality.representations.onnx.cells import AROUND, GraphCells, are_gaps, are_plain, have_no_digit
 
 NO_MOMENT = int(np.iinfo(np.int64).min)  # numpy's NaT

@@ -45,7 +45,8 @@ def number_cells(graph: Graph, column: Numbers, name: str, kind: str) -> GraphCe
     if column.writing is None:
         x = graph.input(name, kind, ("n",)).double()
         absent = gaps = x.is_nan()
-        wrong, unread = None, x.is_infinite()
+        wrong = None
+        unread = x.is_infinite()
     else:
         texts = graph.input(name, "text", ("n",))
         gaps = are_gaps(texts)
@@ -62,15 +63,19 @@ def number_cells(graph: Graph, column: Numbers, name: str, kind: str) -> GraphCe
 
 def _read(texts: Symbol, writing: NumberFormat) -> tuple[Symbol, Symbol, Symbol]:  # (n,) each
     """Return numbers written so, which texts are such, and which are surely none."""
-    graph, decimal = texts.graph, writing.decimal
-    before, after = writing.before.strip(), writing.after.strip()
+    graph = texts.graph
+    decimal = writing.decimal
+    before = writing.before.strip()
+    after = writing.after.strip()
 
     def are(pattern: str) -> Symbol:
         return matches(texts, f"{AROUND}(?:{pattern}){AROUND}")
 
     # In the column's own form.
-    blank, minus = f"[{BLANKS}]", f"[{MINUSES}]"
-    front, back = (f"(?:{escaped(before)}{blank}?)?", f"(?:{blank}?{escaped(after)})?")
+    blank = f"[{BLANKS}]"
+    minus = f"[{MINUSES}]"
+    front = f"(?:{escaped(before)}{blank}?)?"
+    back = f"(?:{blank}?{escaped(after)})?"
     usual = are(f"{minus}?{front}{_in_any_blanks((DIGITS if writing.thousands else UNGROUPED)[decimal])}{back}")
 
     # In further forms: with other marks and signs, an exponent, in brackets as accountants write.

@@ -55,8 +55,8 @@ def obstacles(representation: Representation) -> list[str]:
 
 def table_reader(representation: Representation) -> Callable[[Graph, str], Rows]:
     """Return what adds a representation's columns to a graph; raise if some of it cannot be written."""
-    if found := obstacles(representation):
-        raise InputError(f"This model cannot be written as ONNX as a whole: {'; '.join(found)}. {ADVICE}")
+    if why := obstacles(representation):
+        raise InputError(f"This model cannot be written as ONNX as a whole: {'; '.join(why)}. {ADVICE}")
 
     def read(graph: Graph, numbers: str) -> Rows:
         kinds = {kind.kind: kind for kind in TRAVEL}
@@ -81,8 +81,8 @@ def table_reader(representation: Representation) -> Callable[[Graph, str], Rows]
             "features": len(columns),
             "feature_names": list(columns),
             "columns": [
-                {"name": name, **_about(taken), "reads": about[name], "zone": getattr(columns[name], "zone", None)}
-                for name, taken in zip(columns, graph.inputs, strict=True)
+                {"name": name, **_about(used), "reads": about[name], "zone": getattr(columns[name], "zone", None)}
+                for name, used in zip(columns, graph.inputs, strict=True)
             ],
             "gap": GAP,
         }
@@ -108,21 +108,21 @@ def _columns(table: Representation) -> dict[str, dict[str, Any]]:
 def _input_names(columns: list[str]) -> dict[str, str]:
     """Return names of inputs for columns: their own, but where an output or another input has it."""
     names: dict[str, str] = {}
-    taken = {*columns, *OUTPUTS, "t"}
+    used = {*columns, *OUTPUTS, "t"}
     for column in columns:
         name = column
-        while name in (*OUTPUTS, "t", "") or name.startswith(OWN) or (name != column and name in taken):
+        while name in (*OUTPUTS, "t", "") or name.startswith(OWN) or (name != column and name in used):
             name = f"column {name}"
         names[column] = name
-        taken.add(name)
+        used.add(name)
     return names
 
 
-def _about(taken: Any) -> Column:
+def _about(used: Any) -> Column:
     """Return name, type and shape of an input."""
     kinds = {1: "float32", 7: "int64", 8: "text", 11: "float64"}  # as ONNX numbers them
-    shape = [dimension.dim_param or dimension.dim_value for dimension in taken.type.tensor_type.shape.dim]
-    return {"input": taken.name, "type": kinds[taken.type.tensor_type.elem_type], "shape": shape}
+    shape = [dimension.dim_param or dimension.dim_value for dimension in used.type.tensor_type.shape.dim]
+    return {"input": used.name, "type": kinds[used.type.tensor_type.elem_type], "shape": shape}
 
 
 def _cells(graph: Graph, encoder: ColumnEncoder, name: str, numbers: str) -> GraphCells:
