@@ -248,7 +248,7 @@ def test_a_holdout_must_leave_rows_to_train_on():
 
 
 def test_wrong_rules_are_refused_with_what_came(calibrated, blob):
-    with pytest.raises(ValueError, match=r"One of fdr, .* was wanted, got fdr=0.1 and contamination=0.2"):
+    with pytest.raises(ValueError, match=r"Give exactly one of fdr, .*, got fdr=0.1 and contamination=0.2"):
         calibrated.detect(blob, fdr=0.1, contamination=0.2)
     with pytest.raises(ValueError, match=r"was wanted, got none"):
         calibrated.threshold(blob)

@@ -21,7 +21,7 @@ Prepared = tuple[Scaling, Calibration, object, object, object]  # both, then eng
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # from derivatives by outputs to those by points
 
 NOT_FINITE = (
-    "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its file again, "
+    "This model gives scores that are not finite: its weights are damaged or out of range. Copy its file again, "
     "or fit it again."
 )
 
