@@ -146,11 +146,13 @@ def clock_changes(zone: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # 
     hours = np.arange(first, last, 3600)
     at_hours = ahead(hours)
     changed = np.flatnonzero(np.diff(at_hours))
-    before, after = hours[changed], hours[changed + 1]
+    before = hours[changed]
+    after = hours[changed + 1]
     for _ in range(12):  # 2^12 > 3600
         middle = (before + after) // 2
         is_before = ahead(middle) == at_hours[changed]
-        before, after = np.where(is_before, middle, before), np.where(is_before, after, middle)
+        before = np.where(is_before, middle, before)
+        after = np.where(is_before, after, middle)
     return after * SECOND, at_hours[np.append(changed, -1)] * SECOND
 
 
@@ -169,7 +171,9 @@ class DayForm:
     def of(cls, format: str) -> "DayForm":
         """Return the form of a format such as "%d %B %Y"."""
         number = r"[0-9]{2}" if "%m%d" in format else r"[0-9]{1,2}"
-        pattern, parts, marks = "", [], set()
+        pattern = ""
+        parts: list[str] = []
+        marks: set[str] = set()
         for token in re.findall(r"%Y%m%d|%\w|.", format):
             if token == "%Y%m%d":
                 pattern += "[0-9]{8}"
@@ -263,7 +267,8 @@ class Tokens:
         def hold(pattern: str) -> Symbol:
             return matches(texts, f"(?s).*{pattern}")
 
-        plain, has_time = texts, hold(":.*")
+        plain = texts
+        has_time = hold(":.*")
         for zone in ("z", "Z", "utc", "UTC"):
             plain = graph("Where", has_time, replaced(plain, zone, " ", most=1), plain)
         for mark in "tT":
@@ -315,16 +320,18 @@ def _days_of(tokens: Tokens, place: Callable[[str], Symbol]) -> tuple[Symbol, Sy
     """Return days since 1970, and which texts are days of the calendar."""
     graph = tokens.texts.graph
 
-    def is_there(part: str) -> Symbol:
+    def is_present(part: str) -> Symbol:
         return ~place(part).equals(NOWHERE)
 
     def number(part: str) -> Symbol:
         return tokens.number(place(part))
 
-    digits, short, has_digits = number("Ymd"), number("y"), is_there("Ymd")
+    digits = number("Ymd")
+    has_digits = is_present("Ymd")
+    short = number("y")
     century = graph("Where", short < CENTURY_FROM, 2000, 1900)
-    year = graph("Where", is_there("y"), short + century, number("Y"))
-    month = graph("Where", is_there("q"), number("q") * 3 - 2, number("m"))
+    year = graph("Where", is_present("y"), short + century, number("Y"))
+    month = graph("Where", is_present("q"), number("q") * 3 - 2, number("m"))
     for part, letters in (("B", None), ("b", 3)):
         names = {cased: k + 1 for k, name in enumerate(MONTHS) for cased in _in_cases(name[:letters])}
         of_name = graph(
@@ -334,7 +341,7 @@ def _days_of(tokens: Tokens, place: Callable[[str], Symbol]) -> tuple[Symbol, Sy
             values_int64s=list(names.values()),
             default_int64=0,
         )
-        month = graph("Where", is_there(part), of_name, month)
+        month = graph("Where", is_present(part), of_name, month)
     day = number("d")
     year = graph("Where", has_digits, digits / 10_000, year)
     month = graph("Where", has_digits, digits / 100 % 100, month)
