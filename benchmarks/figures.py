@@ -44,7 +44,14 @@ ROUTINE = (
     _measured("streams", *TABLES, *SCORES),
     _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
-    _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
+    _measured(
+        "onnx_runtime",
+        "src/centrality/onnx/*.py",
+        "src/centrality/representations/onnx/*.py",
+        "benchmarks/onnx_web.mjs",
+        *SCORES,
+        results=("onnx_runtime", "onnx_tables"),
+    ),
     _measured("false_discoveries", *SAME_SCORES),
     _measured(
         "certainty",
