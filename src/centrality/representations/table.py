@@ -275,16 +275,19 @@ class Table(Representation):
     def block_kinds(self) -> dict[str, str]:
         """Return the columns that are read as blocks, each with its kind: pictures, long texts or vector block."""
         check_is_fitted(self)
-        return {name: each.kind for name, each in self._encoders.items() if isinstance(each, BlockEncoder)}
+        encoders = self._encoders.items()
+        return {name: encoder.kind for name, encoder in encoders if isinstance(encoder, BlockEncoder)}
 
     def pictures(self, X: ItemsLike) -> dict[str, list[object]]:
         """Return by column what can be opened as a picture, a path or bytes, for each row; None where there is none."""
         check_is_fitted(self)
         table = as_arrow(X)
-        readers = {name: each for name, each in self._encoders.items() if isinstance(each, Pictures)}
-        for reader in readers.values():
-            reader.use(self._images(), self.folder)
-        return {name: reader.items(table[name]) for name, reader in readers.items()}
+        by_column = {}
+        for name, encoder in self._encoders.items():
+            if isinstance(encoder, Pictures):
+                encoder.use(self._images(), self.folder)
+                by_column[name] = encoder.items(table[name])
+        return by_column
 
     def pairs(self) -> list[tuple[str, str]]:
         return [] if self._mixed is None else list(self._mixed.pairs)

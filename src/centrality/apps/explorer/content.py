@@ -93,7 +93,7 @@ def in_words(values: pa.Array) -> pa.Array | None:
 
 def are_bytes(kind: pa.DataType) -> bool:
     """Say whether cells are bytes, also such as Hugging Face's data sets hold pictures in."""
-    names = {each.name for each in kind} if pa.types.is_struct(kind) else set()
+    names = {field.name for field in kind} if pa.types.is_struct(kind) else set()
     return (
         pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or ("bytes" in names and names <= {"bytes", "path"})
     )

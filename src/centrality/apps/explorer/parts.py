@@ -42,9 +42,9 @@ class Part:
 
 
 def table_of(model: CentralityModel) -> Table | None:
-    """Return what reads the rows of a model part by part; None if rows are one part each."""
-    reads = model.representation_ if isinstance(model, Chain) else None
-    return reads if isinstance(reads, Table) and reads.block_kinds() else None
+    """Return what representation the rows of a model part by part; None if rows are one part each."""
+    representation = model.representation_ if isinstance(model, Chain) else None
+    return representation if isinstance(representation, Table) and representation.block_kinds() else None
 
 
 def parts_of(model: CentralityModel, table: pa.Table) -> tuple[tuple[Part, ...], Callable[[str], Places] | None]:
@@ -54,12 +54,12 @@ def parts_of(model: CentralityModel, table: pa.Table) -> tuple[tuple[Part, ...],
     is seen on it, which the model's vectors do not say. There is no such function for very many rows, nor where rows
     are one part each.
     """
-    reads = table_of(model)
-    if reads is None:
+    representation = table_of(model)
+    if representation is None:
         return (), None
-    kinds = {name: KINDS[kind] for name, kind in reads.block_kinds().items()}
+    kinds = {name: KINDS[kind] for name, kind in representation.block_kinds().items()}
     most = TIMES_BEYOND * (model.fitted_.remembered.seen + 1)  # beyond, a severity is extrapolated too far
-    severities, by_column = reads.by_part(table)
+    severities, by_column = representation.by_part(table)
     parts = tuple(
         Part(name, kinds.get(name, "rest" if name == REST else "pair"), np.minimum(severity, most).astype(np.float32))
         for name, severity in severities.items()
@@ -73,10 +73,10 @@ def parts_of(model: CentralityModel, table: pa.Table) -> tuple[tuple[Part, ...],
 
 def pictures_of(model: CentralityModel, table: pa.Table) -> Items | None:
     """Return how rows look whose first block of pictures this is; None if there are no pictures."""
-    reads = table_of(model)
-    if reads is None:
+    representation = table_of(model)
+    if representation is None:
         return None
-    for column, things in reads.pictures(table).items():
+    for column, things in representation.pictures(table).items():
 
         def picture(row: int, side: int = 0, things: list[object] = things) -> bytes:
             image = decode(content_of(things[row])[1])
