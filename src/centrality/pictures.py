@@ -282,7 +282,7 @@ class PictureRegions(CentralityEstimator):
             self._calibrate(scores, of_patches)
             self._ratios = (min(ratios), max(ratios))
         self._report(skipped)
-        self._note_on_fit(blank)
+        self._note_on_fit(items, blank)
         return self
 
     def _check_settings(self) -> None:
@@ -373,10 +373,10 @@ class PictureRegions(CentralityEstimator):
         self.skipped_ = skipped.names
         skipped.report()
 
-    def _note_on_fit(self, blank: list[int]) -> None:
+    def _note_on_fit(self, items: Pictures, blank: list[int]) -> None:
         """Warn of blank pictures, and of such that are stretched."""
         if blank:
-            names = first_few([f"picture {number}" for number in sorted(blank)])
+            names = _names(items, sorted(blank))
             warn_caller(f"Blank pictures are not learned from ({len(blank):,}): {names}.", DataNote)
         low, high = self._ratios
         if self._encoder.stretches and high > ALIKE * low:
@@ -408,10 +408,10 @@ class PictureRegions(CentralityEstimator):
                 stretched.append(encoded.number)
         self._report(skipped)
         if blank:
-            names = first_few([f"picture {number}" for number in blank])
+            names = _names(items, blank)
             warn_caller(f"Blank pictures are odd, since nothing is on them ({len(blank):,}): {names}.", DataNote)
         if stretched and self._encoder.stretches:
-            names = first_few([f"picture {number}" for number in stretched])
+            names = _names(items, stretched)
             warn_caller(
                 f"Pictures have another shape than those of fit, and are stretched ({len(stretched):,}): {names}.",
                 DataNote,
@@ -516,6 +516,12 @@ class PictureRegions(CentralityEstimator):
 
 def _name(encoder: object) -> str:
     return encoder if isinstance(encoder, str) else str(getattr(encoder, "__name__", type(encoder).__name__))
+
+
+def _names(items: Pictures, numbers: list[int]) -> str:
+    """Return the first few of these pictures: files by their paths, others by their numbers."""
+    named = [items[number] if isinstance(items[number], str | Path) else f"picture {number}" for number in numbers]
+    return first_few([str(name) for name in named])
 
 
 def _several_pictures(X: object, at_least: int = 2) -> Pictures:
