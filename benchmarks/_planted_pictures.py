@@ -239,9 +239,7 @@ def from_folder(folder: Path) -> PictureSet:
     train = sorted((folder / "train" / "good").glob("*.*"))
     tests = sorted((folder / "test").glob("*/*.*"))
     if not train or not tests:
-        raise SystemExit(
-            f"{folder}: train/good and test/KIND with pictures were wanted; {len(train)} and {len(tests)}."
-        )
+        raise SystemExit(f"{folder}: pictures were wanted in train/good and test/KIND, got {len(train)}, {len(tests)}.")
     found = PictureSet([pixels_of(path) for path in train], [], [], [])
     for path in tests:
         kind = path.parent.name

@@ -22,7 +22,17 @@ WITH_TABLES = (
     "explorer",
     "explanations",
 )
-GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks", "databases", "mixed_rows")
+GUIDES_WITH_TABLES = (
+    "is_my_data_ok",
+    "given",
+    "picking",
+    "copies",
+    "labels",
+    "marks",
+    "databases",
+    "mixed_rows",
+    "picture_regions",
+)
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",

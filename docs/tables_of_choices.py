@@ -84,6 +84,38 @@ def mixed_rows_time() -> str:
     return markdown(["rows of a vector of 384, a text and ten numbers", "CPU seconds of a fit", "of all scores"], body)
 
 
+def picture_regions() -> str:
+    ways = ("ours", "PatchCore", "PatchCore whitened")
+    columns = [*ways, *(f"{way} pixels" for way in ways)]
+    found = rows("picture_regions")
+    body = [[r["set"], r["encoder"], *(short(r[column]) for column in columns)] for r in found]
+    for encoder in dict.fromkeys(r["encoder"] for r in found):
+        of_encoder = [r for r in found if r["encoder"] == encoder]
+        means = [sum(float(r[column]) for r in of_encoder) / len(of_encoder) for column in columns]
+        body.append(["**mean**", encoder, *(short(str(mean)) for mean in means)])
+    return markdown(["set", "encoder", "PictureRegions", "PatchCore", "PatchCore, whitened vectors", "pixels:"
+                     " PictureRegions", "PatchCore", "PatchCore, whitened vectors"], body)  # fmt: skip
+
+
+def picture_regions_choices() -> str:
+    found = rows("picture_regions_choices")
+    columns = ("lowest", "1%", "5%", "mean", "pixels")
+    body = []
+    for encoder in dict.fromkeys(r["encoder"] for r in found):
+        for position in dict.fromkeys(r["position"] for r in found):
+            chosen = [r for r in found if r["encoder"] == encoder and r["position"] == position]
+            means = [sum(float(r[column]) for r in chosen) / len(chosen) for column in columns]
+            body.append([encoder, f"{float(position):g}", *(short(str(mean)) for mean in means)])
+    return markdown(["encoder", "`position`", "the oddest patch", "mean of 1% (`lowest=0.01`)", "of 5%", "of all",
+                     "pixels"], body)  # fmt: skip
+
+
+def picture_regions_marks() -> str:
+    columns = ("good marked", "faulty marked", "first box on the fault")
+    body = [[r["set"], r["encoder"], *(short(r[column]) for column in columns)] for r in rows("picture_regions_marks")]
+    return markdown(["set", "encoder", "good pictures with a mark", "faulty ones", "first box lies on the fault"], body)
+
+
 def findings_cells() -> str:
     found = [r for r in rows("findings_cells") if r["table"] == "hospital"]
     body = [[r["way"], short(r["average_precision"]), short(r["precision_at_wrong"])] for r in found]
@@ -164,6 +196,9 @@ MADE = (
     mixed_rows,
     mixed_rows_reasons,
     mixed_rows_time,
+    picture_regions,
+    picture_regions_choices,
+    picture_regions_marks,
     findings_cells,
     findings_planted,
     findings_peers,
