@@ -247,7 +247,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(of_walls):
 def test_the_cache_spares_encoding_and_changes_no_score(tmp_path):
     torch = pytest.importorskip("torch")
 
-    class Counting(torch.nn.Module):
+    class Counting(torch.nn.Module):  # type: ignore[name-defined]  (torch may be missing)
         pictures = 0
 
         def forward(self, x):
