@@ -77,6 +77,13 @@ def test_p_values_count_the_pictures_kept_aside(of_walls):
     assert of_walls.regions(stained(clean)).p_value == 1 / 5
 
 
+def test_hardly_any_fresh_ordinary_picture_is_marked():
+    """Odder than the oddest of 20 pictures aside is a share of fresh ones that exceeds 1/3 with chance (2/3)^20."""
+    model = plain().fit(walls(100))
+    marked = [len(model.regions(wall).boxes()) > 0 for wall in walls(60, seed=1)]
+    assert sum(marked) <= 20
+
+
 def heat_of(severity: list[list[float]], limit: float = 50.0, height: int = 20, width: int = 40) -> PictureHeat:
     grid = np.array(severity)
     picture = np.zeros((height, width, 3), dtype=np.uint8)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PATCHES = 40_000  # that are learned from, drawn from all pictures alike
+STEPS = 3000  # of training: patches are many, and with as few steps as for rows faults rank a little lower
 MOST_COMPONENTS = 256  # of the vectors; what is left of longer ones is next to nothing
 SHRINKAGE = 0.01  # added to the variance of each component, in units of their mean: the last are rounding errors
 MOST_ASIDE = 500  # pictures kept aside: more make p-values no more useful
@@ -63,7 +64,12 @@ NOT_SAVED = ("cache", "device", "download", "encoder", "model", "progress")  # m
 
 
 class Region(NamedTuple):
-    """An odd part of a picture: its place in pixels, and one in how many ordinary patches is as odd as its oddest."""
+    """An odd part of a picture: its place in pixels, and one in how many ordinary patches is as odd as its oddest.
+
+    >>> from centrality.pictures import Region
+    >>> part = Region(left=30, top=10, right=40, bottom=20, severity=900.0)
+    >>> left, top, right, bottom = part[:4]  # as `plots.picture_heat` takes it
+    """
 
     left: int
     top: int
@@ -82,7 +88,8 @@ class PictureHeat:
     scores : (rows, columns), how typical each patch is; lower is odder.
     severity : (rows, columns), one in how many ordinary patches is as odd as each.
     score, p_value : those of the whole picture.
-    limit : the severity from which on a patch is marked: 1 in 20 ordinary pictures has such a patch.
+    limit : patches of a larger severity are marked. At most 1 in 20 ordinary pictures has such a patch; where m < 19
+        pictures were kept aside, 1 in m + 1.
 
     Examples
     --------
@@ -152,7 +159,7 @@ class PictureRegions(CentralityEstimator):
         sees more: a folder or an "owner/name" that transformers knows, "clip", a name that timm knows, or any
         torch.nn.Module from (n, 3, size, size) to tokens (n, tokens, d), to maps (n, d, rows, columns), or to a list of
         maps, the first the largest. Or a function from a PIL image to its grid of vectors (rows, columns, d).
-    model : the FUSE to fit; None means `FUSE(t=1, novelty=True)`: like how many patches is this one?
+    model : the FUSE to fit; None means `FUSE(t=1, novelty=True, max_steps=3000)`: are there many patches like this one?
     position : how much counts where on the picture a patch lies, in units of the spread of one number of its vector.
         0, the default, leaves it out.
     lowest : the share of a picture's patches that are averaged to its score, the oddest ones; 0 takes the oddest alone.
@@ -262,7 +269,7 @@ class PictureRegions(CentralityEstimator):
 
             # 2. Whiten the vectors, and fit one FUSE to them.
             self._whiten(vectors)
-            model = FUSE(t=1.0, novelty=True, random_state=seed) if self.model is None else clone(self.model)
+            model = _usual_model(seed) if self.model is None else clone(self.model)
             if self.model is None or model.scaling == "auto":
                 model.set_params(scaling="none")  # they are whitened already
             self.model_ = model.fit(self._whitened(vectors[chosen], places[chosen]))
@@ -364,7 +371,10 @@ class PictureRegions(CentralityEstimator):
         share = share_of_outliers(self.contamination, clean=True)
         self.offset_ = threshold_by_contamination(self._ordinary_pictures, share)
         oddest = np.sort([of_picture.min() for of_picture in of_patches])
-        self._limit = float(self._severity(np.quantile(oddest, [USUAL_MARKS], method="lower"))[0])
+        rank = max(
+            int(USUAL_MARKS * (len(oddest) + 1)), 1
+        )  # of m pictures, a new one is below the k-th lowest by k/(m+1)
+        self._limit = float(self._severity(oddest[[rank - 1]])[0])
 
     def _severity(self, scores: Array) -> Array:
         return severity(self._ordinary_patches, scores, self._tail)
@@ -512,6 +522,11 @@ class PictureRegions(CentralityEstimator):
         regions._ordinary_patches = arrays["patches"]
         regions._tail = Tail.of(regions._ordinary_patches)
         return regions
+
+
+def _usual_model(seed: int) -> FUSE:
+    """Return the FUSE for patches of good pictures: they are many, so that it pays to train for long."""
+    return FUSE(t=1.0, novelty=True, max_steps=STEPS, random_state=seed)
 
 
 def _name(encoder: object) -> str:
