@@ -252,9 +252,9 @@ def test_a_failed_fit_leaves_the_model_as_it_was(of_walls):
 
 
 def test_the_cache_spares_encoding_and_changes_no_score(tmp_path):
-    torch = pytest.importorskip("torch")
+    import torch
 
-    class Counting(torch.nn.Module):  # type: ignore[name-defined]  (torch may be missing)
+    class Counting(torch.nn.Module):
         pictures = 0
 
         def forward(self, x):
@@ -273,8 +273,9 @@ def test_the_cache_spares_encoding_and_changes_no_score(tmp_path):
 @pytest.fixture(scope="module")
 def vit(tmp_path_factory) -> str:
     """A tiny vision transformer with random weights, saved as a real one is; its processor would cut the border off."""
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
+    import torch
+    import transformers
+
     folder = tmp_path_factory.mktemp("vit")
     with torch.random.fork_rng():
         torch.manual_seed(0)
