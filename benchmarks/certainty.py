@@ -36,12 +36,10 @@ from numpy.typing import NDArray
 
 from benchmarks._results import save
 from centrality import FUSE
-from centrality.analysis.apart import count_apart
-from centrality.analysis.certificate import most_ordinary
-from centrality.analysis.monitor import Monitor
-from centrality.analysis.odd_share import odd_share
+from centrality.analysis.certificate import most_ordinary, odd_share
+from centrality.analysis.conformal import count_apart
+from centrality.analysis.monitor import Monitor, Streams
 from centrality.analysis.severity import Tail, severity
-from centrality.analysis.streams import Streams
 
 FRESH = 200_000
 DATA = Path(os.environ.get("CENTRALITY_DATA", "../shared/data"))
@@ -140,8 +138,8 @@ def envelope_of_nonconform(method: str, m: int, rows: int) -> Callable[[float], 
     except (ImportError, SyntaxError):
         return lambda t: np.inf
     found = fdp_bounds.prepare_envelope(
-        n_calibration=m, n_test=rows, confidence=0.95, method=method, n_resamples=4000, seed=0, boost=False,
-        lower=None, upper=None, beta=None,
+        n_calibration=m, n_test=rows, confidence=0.95, method=method, n_resamples=4000 if method != "ks" else None,
+        seed=None if method == "ks" else 0, boost=False, lower=None, upper=None, beta=None,
     )  # fmt: skip
 
     def most(t: float) -> float:

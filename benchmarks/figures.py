@@ -50,16 +50,7 @@ ROUTINE = (
         "certainty",
         *(
             f"src/centrality/analysis/{part}.py"
-            for part in (
-                "apart",
-                "certificate",
-                "conformal",
-                "monitor",
-                "odd_share",
-                "severity",
-                "stability",
-                "streams",
-            )
+            for part in ("certificate", "conformal", "monitor", "severity", "stability")
         ),
         *SAME_SCORES,
         results=("certainty_*",),

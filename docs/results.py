@@ -10,9 +10,23 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import provenance  # noqa: E402  (found by the line above: scripts of docs/ run from anywhere)
 
 
-def rows(name: str, of: str = "benchmarks") -> list[dict[str, str]]:
+class Field(str):
+    """A field of a result: as it is written, or by a format of numbers; an empty one stays empty."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        if not spec or not self:
+            return str(self)
+        return people(self) if spec == "people" else format(float(self), spec)
+
+
+Row = dict[str, Field]
+
+
+def rows(name: str, of: str = "benchmarks") -> list[Row]:
     with (ROOT / of / "results" / f"{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+        return [{key: Field(value) for key, value in row.items()} for row in csv.DictReader(file)]
 
 
 def origin(*results: str) -> str:

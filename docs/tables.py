@@ -1,14 +1,19 @@
-"""Writes the tables of docs/internals and docs/guides from benchmarks/results and paper/results: `make tables`."""
+"""Writes the tables of docs/internals and docs/guides from benchmarks/results and paper/results: `make tables`.
+
+`COLUMNS` has the tables that show each row of a result as it is; each of the others has a function.
+"""
 
 import re
+import statistics
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests load this file from elsewhere
 
-import tables_of_choices
-import tables_of_speed
-from results import ROOT, markdown, origin, people, rows, short
+from results import ROOT, Row, markdown, origin, people, rows, short
+from table_columns import CHOSEN, COLUMNS
 
 WITH_TABLES = (
     "method",
@@ -41,7 +46,18 @@ PAGES = [
 ]
 
 
-def of_paper(item: str) -> dict[tuple[str, str, str, str], dict[str, str]]:
+def as_it_is(name: str) -> str:
+    """Write the rows of a result as `COLUMNS` says."""
+    columns = COLUMNS[name]
+    chosen = filter(CHOSEN.get(name), rows(name))
+    body = [
+        [write.format_map(row) if isinstance(write, str) else write(row) for write in columns.values()]
+        for row in chosen
+    ]
+    return markdown(list(columns), body)
+
+
+def of_paper(item: str) -> dict[tuple[str, str, str, str], Row]:
     found = rows(item, "paper")
     return {(r["dataset"], r["method"], r["metric"], r["settings"]): r for r in found}
 
@@ -66,54 +82,6 @@ def summary() -> str:
         label = f"mixture, p = 64: {head} against {truth}, Spearman"
         body.append([label, "", short(mixture["paper's schedule"][head]), short(mixture["noise_scale=1"][head])])
     return markdown(["", "paper prints", "paper's settings, here", "our schedule"], body)
-
-
-def mixture() -> str:
-    body = [[r["settings"], short(r["global"]), short(r["local"])] for r in rows("mixture")]
-    return markdown(["settings", "global, with minus mean distance", "local, with smoothed log-density"], body)
-
-
-def modalities() -> str:
-    names = ["fuse_local", "fuse_half", "fuse_global", "knn"]
-    body = [
-        [
-            r["data"],
-            f"{int(r['rows']):,} × {r['columns']}",
-            *(short(r[name]) if r[name] else "" for name in names),
-            f"{float(r['seconds']):.0f}",
-        ]
-        for r in rows("modalities")
-    ]
-    header = ["one class against others, AUC-ROC", "fitted on", "FUSE, t = 1", "t = 0.5", "t = 0", "kNN", "seconds"]
-    return markdown(header, body)
-
-
-def column_writings() -> str:
-    body = [
-        [r["family"], r["columns"], *(f"{float(r[who]):.1%}" for who in ("centrality", "pandas", "skrub"))]
-        for r in rows("column_writings")
-    ]
-    return markdown(["columns of", "how many", "centrality", "pandas", "skrub"], body)
-
-
-def planted_cells() -> str:
-    names = ["file", "cell", "0.2.0", "written", "cleaned"]
-    body = [[r[name] for name in names] for r in rows("planted_cells")]
-    return markdown(["file", "planted cell", "rank in 0.2.0", "now", "in a file cleaned by hand"], body)
-
-
-def false_discoveries() -> str:
-    body = [
-        [
-            r["data"],
-            f"{float(r['t']):g}",
-            f"{float(r['fdr']):g}",
-            f"{short(r['false'])} ± {short(r['se'])}",
-            short(r["found"]),
-        ]
-        for r in rows("false_discoveries")
-    ]
-    return markdown(["data", "t", "fdr asked for", "share of false discoveries", "share of outliers found"], body)
 
 
 def ablation() -> str:
@@ -178,104 +146,6 @@ def scale_sample() -> str:
     return markdown(["rows", "t = 0", "t = 0.5", "t = 1"], body)
 
 
-DIAL = ("0", "0.5", "1")
-
-
-def explanations_odd() -> str:
-    shares = [*(f"first at t = {t}" for t in DIAL), "first step changes it most", "path changes it most"]
-    body = [
-        [r["data"], r["columns"], *(f"{float(r[share]):.1%}" for share in shares)] for r in rows("explanations_odd")
-    ]
-    return markdown(["data", "columns", *shares], body)
-
-
-def explanations_replaced() -> str:
-    kinds = [f"{kind} at t = {t}" for t in DIAL for kind in ("top", "random")]
-    body = [
-        [r["data"], r["columns"], r["detected"], *(f"{float(r[kind]):+.3f}" for kind in kinds)]
-        for r in rows("explanations_replaced")
-    ]
-    return markdown(["data", "columns", "outliers", *kinds], body)
-
-
-def explanations_planted() -> str:
-    methods = ("ours", "slopes", "Shapley")
-    body = [
-        [
-            r["data"],
-            r["fault"],
-            *(
-                " / ".join(f"{float(r[f'{method}: {name}']):.0%}" for method in methods)
-                for name in ("first", "first three")
-            ),
-            " / ".join(f"{float(r[f'{method}: largest']):.2f}" for method in methods),
-            " / ".join(f"{float(r[f'{method}: ms a row']):.1f}" for method in methods),
-            f"{float(r['correction has it']):.0%} / {float(r['correction is it']):.0%} of {r['newly odd']}",
-        ]
-        for r in rows("explanations_planted")
-    ]
-    names = ["first", "first three", "largest contribution", "ms a row", "correction has it / is just it"]
-    return markdown(["data", "fault", *names], body)
-
-
-def known_truth_called() -> str:
-    body = [
-        [
-            r["data"],
-            r["rows"],
-            *(f"{float(r[name]):.3f} ± {float(r[f'{name} se']):.3f}" for name in ("fresh", "training")),
-        ]
-        for r in rows("known_truth_called")
-    ]
-    return markdown(["data", "rows", "of fresh rows", "of training rows"], body)
-
-
-def network_worth() -> str:
-    """What the local network adds, in thousandths: the whole, and the differences to the background alone."""
-    names = {"adbench_dev": "tables", "macrodata_dev": "small tables"}
-    body = [
-        [
-            f"{r['sets']} {names[r['collection']]}",
-            f"{r['protocol']}, t = {float(r['t']):g}",
-            *(f"{short(r[f'{metric} background'])} → {short(r[f'{metric} whole'])}" for metric in ("roc", "ap")),
-            *(
-                f"{1000 * float(r[f'{metric} added']):+.1f} ± {1000 * float(r[f'{metric} se']):.1f}"
-                for metric in ("roc", "ap")
-            ),
-        ]
-        for r in rows("network_worth")
-    ]
-    header = ["sets", "protocol", "AUC-ROC", "average precision", "AUC-ROC added, × 1000", "precision added, × 1000"]
-    return markdown(header, body)
-
-
-def network_worlds() -> str:
-    body = [
-        [
-            r["world"],
-            f"{int(r['rows']):,}",
-            "yes" if r["novelty"] == "True" else "no",
-            *(
-                " / ".join(f"{float(r[f'{kind}, {name}']):.2f}" for kind in ("mixed", "beside"))
-                for name in ("background", "whole", "kNN")
-            ),
-        ]
-        for r in rows("network_worlds")
-    ]
-    return markdown(["rows lie on", "rows", "novelty", "background alone", "with the network", "kNN"], body)
-
-
-def contextual_means() -> str:
-    body = [[r["method"], *(short(r[name]) for name in ("auc", "ap", "seconds"))] for r in rows("contextual_means")]
-    return markdown(["method", "AUC-ROC", "average precision", "seconds of one core"], body)
-
-
-def contextual_scenarios() -> str:
-    names = ["scenario", "method", "models", "answer"]
-    body = [[*(r[name] for name in names), f"{float(r['seconds']):.1f}"] for r in rows("contextual_scenarios")]
-    return markdown([*names, "seconds of one core"], body)
-
-
 def series_means() -> str:
     """Return VUS-PR by collection, for one channel and for several: ours, what was run beside it, what is published."""
     parts = []
@@ -300,70 +170,143 @@ def series_events() -> str:
     return markdown(header, [[r[name] for name in names] for r in chosen])
 
 
-def series_alarms() -> str:
-    names = ["kind", "series", "length", "seen at 0.05", "seen at 0.5"]
-    body = [[people(r[name]) if name != "kind" else r[name] for name in names] for r in rows("series_alarms")]
-    return markdown(["nothing happens in", "series", "moments each", "false alarms at .05", "at .5"], body)
+def pick_coverage() -> str:
+    found: dict[tuple[str, str, str], dict[str, Row]] = {}
+    for r in rows("pick_coverage"):
+        found.setdefault((r["rows"], r["columns"], r["picked"]), {})[r["way"]] = r
+    ways = ("select, diverse", "plain greedy", "k-centre", "random")
+    body = []
+    for (n, p, k), by_way in found.items():
+        cells = [f"{short(r['distance'])} ({people(r['cpu_s'])} s)" if (r := by_way.get(w)) else "" for w in ways]
+        body.append([f"{int(k):,} of {int(n):,} × {p}", *cells])
+    return markdown(["mean distance to the nearest pick (CPU time)", *ways], body)
 
 
-def series_channels() -> str:
-    names = ["fault", "series", "found", "blamed"]
-    header = ["planted in one channel", "series", "found", "that channel blamed first"]
-    return markdown(header, [[r[name] for name in names] for r in rows("series_channels")])
-
-
-def series_bad() -> str:
-    body = [[r["input"], r["error"] and f"refused: {r['error']}", r["notes"], r["events"]] for r in rows("series_bad")]
-    return markdown(["input", "error", "notes", "events"], body)
-
-
-def series_speed() -> str:
-    names = ["moments", "channels", "series", "cpu_seconds", "peak_MiB"]
-    header = ["moments", "channels", "series", "seconds of the CPU, fit and scores", "peak MiB of the process"]
-    return markdown(header, [[people(r[name]) for name in names] for r in rows("series_speed")])
-
-
-def marks_error_rates() -> str:
+def pick_probe() -> str:
+    found: dict[str, dict[str, Row]] = {}
+    for r in rows("pick_probe"):
+        found.setdefault(r["set"], {})[r["way"]] = r
+    ways = ("to label", "diverse", "k-means", "k-centre", "random")
     body = [
         [
-            r["outliers"],
-            r["training rows"],
-            f"{float(r['false']):.3f} ± {float(r['se']):.3f}",
-            f"{float(r['found']):.2f}",
+            name,
+            *(f"{short(by[w]['accuracy'])}" + ("" if w == "to label" else f" ± {short(by[w]['s.e.'])}") for w in ways),
         ]
-        for r in rows("marks_error_rates")
+        for name, by in found.items()
     ]
-    return markdown(["outliers", "training rows", "share of calls that are false", "outliers found"], body)
+    return markdown(["accuracy from 100 picked rows (± s.e. of the difference from `to label`)", *ways], body)
 
 
-MADE = (
-    contextual_means,
-    contextual_scenarios,
+def copies_by_chance() -> str:
+    found = rows("copies_by_chance")
+    sizes = sorted({int(r["rows"]) for r in found})
+    body = []
+    for name in dict.fromkeys(r["table"] for r in found):
+        counts = {int(r["rows"]): f"{r['with a call']} of {r['tables']}" for r in found if r["table"] == name}
+        body.append([name, *(counts[size] for size in sizes)])
+    return markdown(["table", *(f"{size:,} rows, with a call" for size in sizes)], body)
+
+
+def findings_peers() -> str:
+    ours, others = rows("findings_planted"), rows("findings_peers")
+    faults = list(dict.fromkeys(r["fault"] for r in ours))
+    body = []
+    for fault in faults:
+        counts = [sum(int(r["found"]) for r in ours if r["fault"] == fault)]
+        counts += [sum(int(r[peer]) for r in others if r["fault"] == fault) for peer in ("datalab", "ydata_profiling")]
+        body.append([fault, *(f"{count} of 3" for count in counts)])
+    return markdown(["fault", "centrality check", "Datalab", "ydata-profiling"], body)
+
+
+def findings_planted() -> str:
+    found = rows("findings_planted")
+    body = []
+    for fault in dict.fromkeys(r["fault"] for r in found):
+        of_fault = [r for r in found if r["fault"] == fault]
+        body.append([fault, f"{sum(int(r['found']) for r in of_fault)} of {len(of_fault)}",
+                     str(sum(int(r["others"]) for r in of_fault))])  # fmt: skip
+    return markdown(["fault", "found", "other findings that the table without it does not have"], body)
+
+
+def picture_regions() -> str:
+    columns = ["ours", "PatchCore", "PatchCore whitened"]
+    columns += [f"{way} pixels" for way in columns]
+    found = rows("picture_regions")
+    body = [[r["set"], r["encoder"], *(short(r[column]) for column in columns)] for r in found]
+    for encoder in dict.fromkeys(r["encoder"] for r in found):
+        of_encoder = [r for r in found if r["encoder"] == encoder]
+        body.append(["**mean**", encoder, *(_mean(of_encoder, column) for column in columns)])
+    ways = ["PictureRegions", "PatchCore", "PatchCore, whitened vectors"]
+    return markdown(["set", "encoder", *ways, *(f"pixels: {way}" for way in ways)], body)
+
+
+def picture_regions_choices() -> str:
+    found = rows("picture_regions_choices")
+    body = []
+    for encoder in dict.fromkeys(r["encoder"] for r in found):
+        for position in dict.fromkeys(r["position"] for r in found):
+            chosen = [r for r in found if r["encoder"] == encoder and r["position"] == position]
+            means = [_mean(chosen, column) for column in ("lowest", "1%", "5%", "mean", "pixels")]
+            body.append([encoder, f"{float(position):g}", *means])
+    ways = ["the oddest patch", "mean of 1% (`lowest=0.01`)", "of 5%", "of all", "pixels"]
+    return markdown(["encoder", "`position`", *ways], body)
+
+
+def _mean(found: list[Row], column: str) -> str:
+    return short(str(statistics.mean(float(row[column]) for row in found)))
+
+
+def hostile() -> str:
+    found = rows("hostile")
+
+    def middle(name: str) -> str:
+        return f"{statistics.median(float(r[name]) for r in found):,.0f}"
+
+    memory = [float(r["service_mib"]) + float(r["large_process_mib"]) for r in found]
+    errors = sum(int(r["errors"]) for r in found)
+    body = [
+        ["in peace", *(middle(f"calm_{name}") for name in ("per_s", "p50_ms", "p99_ms")), "", ""],
+        [
+            "with the hostile client",
+            *(middle(name) for name in ("per_s", "p50_ms", "p99_ms")),
+            str(errors),
+            f"{min(memory):,.0f} to {max(memory):,.0f}",
+        ],
+    ]
+    return markdown(["", "requests/s", "median ms", "p99 ms", "errors", "MiB, by the minute"], body)
+
+
+def scale_cuda() -> str:
+    found = {"H200": rows("scale_cuda"), "its host's CPU": rows("scale_16_cores")}
+    body = [
+        [r["what"], where, f"{int(r['rate']):,}", f"{int(r['cpu_rate']):,}", r["pss"]]
+        for where, measured in found.items()
+        for r in measured
+        if "alone" not in r["what"] or where == "H200"
+    ]
+    return markdown(["", "on", "rows/s once started", "for each CPU second", "peak MiB"], body)
+
+
+FUNCTIONS = (
     summary,
-    mixture,
-    modalities,
-    column_writings,
-    planted_cells,
-    false_discoveries,
-    known_truth_called,
-    network_worth,
-    network_worlds,
     ablation,
     detection,
     detection_short,
     scale_sample,
-    explanations_odd,
-    explanations_replaced,
-    explanations_planted,
-    marks_error_rates,
     series_means,
     series_events,
-    series_alarms,
-    series_channels,
-    series_bad,
-    series_speed,
+    pick_coverage,
+    pick_probe,
+    copies_by_chance,
+    findings_peers,
+    findings_planted,
+    picture_regions,
+    picture_regions_choices,
+    hostile,
+    scale_cuda,
 )
-TABLES = {make.__name__: make for make in (*MADE, *tables_of_choices.MADE, *tables_of_speed.MADE)}
+TABLES: dict[str, Callable[[], str]] = {name: partial(as_it_is, name) for name in COLUMNS}
+TABLES |= {function.__name__: function for function in FUNCTIONS}
 # Of tables that do not show the one result of their name.
 SHOWN = {
     "summary": ("paper/results/table1.csv", "paper/results/table3.csv", "benchmarks/results/mixture.csv"),

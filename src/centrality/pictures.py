@@ -31,6 +31,7 @@ from centrality.analysis.severity import Tail, severity
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
 from centrality.representations.base import ItemsLike, is_frame
+from centrality.representations.blocks import part_of
 from centrality.representations.embedding import require_same
 from centrality.representations.images import CORRUPT, GRADIENTS, Cache, SkippedImages, content_of, decode
 from centrality.representations.patches import (
@@ -510,8 +511,7 @@ class PictureRegions(CentralityEstimator):
         names = cls().get_params(deep=False)
         parameters = {name: value for name, value in header["parameters"].items() if name in names}
         regions = cls(encoder=header["encoder"] if encoder is None else encoder, device=device, **parameters)
-        learned = {name.removeprefix("fuse."): array for name, array in arrays.items() if name.startswith("fuse.")}
-        regions.model_ = from_parts(header["fuse"], learned, encoder=None, device=device)
+        regions.model_ = from_parts(header["fuse"], part_of(arrays, "fuse."), encoder=None, device=device)
         regions.fingerprint_ = header["fingerprint"]
         regions.offset_ = float(header["offset"])
         regions._limit = float(header["limit"])

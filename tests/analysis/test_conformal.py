@@ -1,3 +1,5 @@
+"""What p-values promise, who is called an outlier, which rows stand apart, and what weights change."""
+
 import warnings
 
 import numpy as np
@@ -10,8 +12,12 @@ from scipy.stats import spearmanr
 from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, load
+from centrality._internal.checks import InputError
 from centrality.analysis.conformal import (
     CALIBRATION_ROWS,
+    count_apart,
+    draw_rows,
+    estimate_weights,
     largest_rejected,
     p_values,
     threshold_by_contamination,
@@ -242,9 +248,9 @@ def test_a_holdout_must_leave_rows_to_train_on():
 
 
 def test_wrong_rules_are_refused_with_what_came(calibrated, blob):
-    with pytest.raises(ValueError, match=r"One of fdr, .* was wanted, got fdr=0.1 and contamination=0.2"):
+    with pytest.raises(ValueError, match=r"Give exactly one of fdr, .*, got fdr=0.1 and contamination=0.2"):
         calibrated.detect(blob, fdr=0.1, contamination=0.2)
-    with pytest.raises(ValueError, match=r"was wanted, got none"):
+    with pytest.raises(ValueError, match=r"Give exactly one of fdr, false_positives and contamination, got none"):
         calibrated.threshold(blob)
     with pytest.raises(ValueError, match=r"fdr must be a share above 0 and below 1, got 5"):
         calibrated.detect(blob, fdr=5)
@@ -264,3 +270,107 @@ def test_too_few_calibration_rows_are_said_to_be_too_few(blob):
     # 4 of 100 rows at p = 1 / (m + 1) are enough once that is at most .1 · 4 / 100: m = 249
     with pytest.warns(UserWarning, match=r"18 calibration rows are too few for 100 new .*About 250 would"):
         assert not model.detect(rows, fdr=0.1).any()
+
+
+@pytest.mark.parametrize("tail", ["normal", "exponential"])
+@pytest.mark.parametrize("rows", [300, 1200])
+def test_of_clean_scores_hardly_ever_a_row_stands_apart(tail, rows):
+    """One of twenty may; of 100 samples 5, and 12 with three standard deviations more."""
+    rng = np.random.default_rng(rows)
+
+    def sample():
+        return rng.normal(size=rows) if tail == "normal" else -rng.exponential(size=rows)
+
+    assert sum(count_apart(np.sort(sample())) > 0 for _ in range(100)) <= 12
+
+
+@pytest.mark.parametrize("odd", [1, 3, 8, 60])
+def test_rows_far_beyond_the_others_stand_apart_few_or_many(odd):
+    """The lowest of 1,200 normal scores lies near -3.2: rows from -14 to -20 are none of them."""
+    rng = np.random.default_rng(odd)
+    scores = np.sort(np.concatenate([rng.normal(size=1200 - odd), np.linspace(-20, -14, odd)]))
+    assert count_apart(scores) == odd
+
+
+def test_of_few_rows_and_of_equal_ones_none_stands_apart():
+    assert count_apart(np.sort(np.append(np.random.default_rng(0).normal(size=80), -50.0))) == 0
+    assert count_apart(np.zeros(1000)) == 0
+    assert count_apart(np.array([])) == 0
+
+
+def test_rows_of_the_fit_are_scored_by_networks_that_did_not_see_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    X[5] = 12.0
+    model = FUSE(random_state=0, max_steps=200).fit(X)
+    assert np.flatnonzero(model.stands_apart(X)).tolist() == [5]
+    units = model._units(X)  # noqa: SLF001
+    held_out = model.fitted_.held_out_units(units)
+    assert (held_out != units).all()
+    np.testing.assert_array_equal(model.fitted_.held_out_units(units[::-1]), units[::-1])  # another order: not known
+
+
+def of_kinds(rng, count, share):
+    """Rows of two kinds, a narrow one and a wide one, of which there is this share."""
+    wide = rng.random(count) < share
+    rows = np.column_stack([rng.normal(size=count) * np.where(wide, 3.0, 0.5), rng.normal(size=count)])
+    rows[:, 1] += 8 * wide
+    return rows, wide
+
+
+@pytest.fixture(scope="module")
+def model():
+    return FUSE(random_state=0, max_steps=300).fit(of_kinds(np.random.default_rng(0), 1500, 0.1)[0])
+
+
+def test_drawn_rows_have_the_distribution_of_the_new_ones():
+    """Of 4,000 rows a tenth is wide; weighed by 9 they are half: .5 ± .03 (three deviations of 800 rows)."""
+    wide = of_kinds(np.random.default_rng(1), 4000, 0.1)[1]
+    chosen = draw_rows(np.where(wide, 9.0, 1.0), np.random.default_rng(2))
+    assert wide[chosen].mean() == pytest.approx(0.5, abs=0.06)
+    assert len(chosen) > 600
+
+
+def test_weighed_p_values_are_uniform_for_the_rows_that_come_now_and_unweighed_ones_are_not(model):
+    """P(p <= .1) is .1: of 2,000 rows and 800 drawn ones, three deviations are .04."""
+    rng = np.random.default_rng(3)
+    rows, wide = of_kinds(rng, 6000, 0.1)
+    new = of_kinds(rng, 2000, 0.5)[0]
+    before = (model.calibrate(rows).p_values(new) <= 0.1).mean()
+    known = (model.calibrate(rows, weights=np.where(wide, 9.0, 1.0)).p_values(new) <= 0.1).mean()
+    estimated = (model.calibrate(rows, like=of_kinds(rng, 1000, 0.5)[0]).p_values(new) <= 0.1).mean()
+    assert abs(known - 0.1) <= 0.04
+    assert abs(estimated - 0.1) <= 0.06  # weights are estimated, and cut
+    assert abs(before - 0.1) > 0.1
+
+
+def test_where_few_rows_carry_the_weight_a_warning_says_how_many(model):
+    rows = np.random.default_rng(4).normal(size=(300, 2))
+    weights = np.full(300, 0.001)
+    weights[:20] = 1.0
+    with pytest.warns(UserWarning, match=r"Few rows carry the weight: 2\d of 300 calibration rows are left"):
+        model.calibrate(rows, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weights": [1.0, 2.0]}, "weights must be 50 non-negative numbers"),
+        ({"weights": np.zeros(50)}, "weights must be 50 non-negative numbers"),
+        ({"weights": np.full(50, np.nan)}, "weights must be 50 non-negative numbers"),
+        ({"weights": np.ones(50), "like": np.zeros((50, 2))}, "One of weights and like was wanted, got both"),
+        ({"like": np.zeros((3, 2))}, "`like` needs at least 10 rows on each side, got 50 and 3"),
+    ],
+)
+def test_weights_that_are_none_are_refused(model, changes, message):
+    with pytest.raises(InputError, match=message):
+        model.calibrate(np.random.default_rng(5).normal(size=(50, 2)), **changes)
+    with pytest.raises(InputError, match="give X, the rows to calibrate on"):
+        model.calibrate(**changes)
+
+
+def test_rows_that_are_the_same_weigh_the_same():
+    rng = np.random.default_rng(6)
+    weights = estimate_weights(rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)), rng)
+    assert weights.min() / np.median(weights) > 0.5
+    assert weights.max() / np.median(weights) < 2

@@ -1,15 +1,18 @@
 """New scores against training scores: chance does not alarm, change does, and its size is told."""
 
+import json
 import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.stats import ks_2samp, mannwhitneyu
 
-from centrality import FUSE, load
+from centrality import FUSE, load, tables
 from centrality.analysis import drift
-from centrality.analysis.drift import TrainingScores, holm
+from centrality.analysis.drift import FEWEST, TrainingScores, compare_windows, holm
+from centrality.apps.cli import main
 from tests.conftest import quick
 
 
@@ -149,3 +152,81 @@ def test_whether_yesterdays_threshold_still_holds_is_said_in_one_line():
     assert re.search(r"Threshold: it still holds: .*% of the new rows are called outliers, 10\.\d% of the cal", same)
     wider = str(model.drift_report(2 * rng.normal(size=(1000, 2))))
     assert re.search(r"Threshold: it no longer holds: .*\(p < 0\.001\)", wider)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    return pa.table({"id": [f"{i:05d}" for i in range(2000)], "a": X[:, 0], "b": X[:, 1]})
+
+
+@pytest.fixture(scope="module")
+def model(rows, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.safetensors"
+    quick(t=0.5).fit(rows.select(["b", "a"])).save(path)
+    return path
+
+
+def test_drift_on_a_stream_is_said_when_it_begins_and_kept_for_each_window_of_rows(rows, model, tmp_path, capsys):
+    calm, moved = rows, rows.set_column(1, "a", pa.array(rows["a"].to_numpy() + 3))
+    tables.write(pa.concat_tables([calm, moved]), tmp_path / "t.parquet")
+    arguments = ["score", str(model), str(tmp_path / "t.parquet"), "-o", str(tmp_path / "s.parquet"), "--json"]
+    assert main([*arguments, "--watch-drift", "--drift-window", "1000"]) == 0
+    shown = capsys.readouterr()
+    assert [line.split(":")[1] for line in shown.err.splitlines()] == [
+        " drift from row 2,001 on (rows 2,001 to 3,000 against all training rows)",
+    ]
+    drift = json.loads(shown.out)["drift"]
+    assert len(drift) == 2
+    assert drift[0]["effect"] < -0.5
+    assert main([*arguments, "--watch-drift", "--drift-window", "2500"]) == 0  # the rest of a stream counts as well
+    assert [line.split(":")[1] for line in capsys.readouterr().err.splitlines()] == [
+        " drift from row 1 on (rows 1 to 2,500 against all training rows)",
+    ]
+    tables.write(pa.concat_tables([moved, calm]), tmp_path / "t.parquet")
+    assert main([*arguments, "--watch-drift", "--drift-window", "1000"]) == 0
+    assert capsys.readouterr().err.endswith("centrality: no drift any more from row 2,001 on.\n")
+
+
+def uniform(rows: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(size=(rows, 2))
+
+
+def test_rows_that_have_not_changed_raise_no_alarm_in_any_of_twenty_windows():
+    report = compare_windows(TrainingScores.of(uniform(5000, 0)), uniform(2000, 1), 100)
+    assert len(report.windows) == 20
+    assert not report.changed
+    assert "0 of 20 windows of 100 rows differ" in str(report)
+
+
+def test_the_windows_that_changed_are_named_and_so_is_what_they_are_compared_with():
+    new = np.concatenate([uniform(300, 1), 0.3 * uniform(300, 2)])
+    report = compare_windows(TrainingScores.of(uniform(5000, 0)), new, 300, "rows of last year")
+    assert [window.changed for window in report.windows] == [False, True]
+    text = str(report)
+    assert "600 new rows with 5,000 rows of last year" in text
+    assert "rows 300 to 599: effect -0." in text
+    assert "season" in text
+    assert report._repr_html_().count("<rect") == 2
+
+
+def test_a_last_window_of_few_rows_is_left_out():
+    report = compare_windows(TrainingScores.of(uniform(500, 0)), uniform(100 + FEWEST - 1, 1), 100)
+    assert [(window.first, window.last) for window in report.windows] == [(0, 99)]
+
+
+def test_without_windows_only_the_whole_is_compared():
+    report = compare_windows(TrainingScores.of(uniform(500, 0)), uniform(100, 1), None)
+    assert report.windows == []
+    assert "Windows" not in str(report)
+
+
+def test_a_window_names_the_column_that_changed_in_it_though_rows_are_as_central_as_before():
+    rng = np.random.default_rng(3)
+    old, rows = rng.normal(size=(2000, 2)), rng.normal(size=(600, 2))
+    rows[300:, 1] += 1
+    report = compare_windows(TrainingScores.of(uniform(2000, 0), old), uniform(600, 1), 300, rows=rows)
+    assert [window.changed for window in report.windows] == [False, True]
+    assert "by their scores and columns" in str(report)
+    assert "rows 300 to 599" in str(report)
+    assert "x1 is higher" in str(report)

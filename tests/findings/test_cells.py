@@ -11,8 +11,7 @@ from sklearn.metrics import average_precision_score
 import centrality
 from centrality.findings.cells import Tie, log_rarity
 from centrality.findings.columns import Column
-from centrality.findings.numbers import predictions
-from centrality.findings.tails import far_out
+from centrality.findings.numbers import far_out, predictions
 
 
 def test_a_severity_in_the_tail_is_one_over_the_share_of_ordinary_numbers_as_far_out():

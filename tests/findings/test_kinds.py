@@ -6,20 +6,20 @@ import pyarrow as pa
 import pytest
 
 from centrality import check
-from centrality.findings.kinds import (
-    KINDS,
-    changes,
-    copy_groups,
-    gaps,
-    labels,
-    placeholders,
-    reading,
-    scale,
-    spellings,
-    sums,
-    texts,
-    ties,
+from centrality.findings.kinds import KINDS
+from centrality.findings.kinds.columns import (
+    find_changes,
+    find_gap_words,
+    find_gaps_together,
+    find_placeholder_numbers,
+    find_slipped_values,
+    find_unread_cells,
+    find_unread_columns,
 )
+from centrality.findings.kinds.numbers import find_far_numbers, find_wrong_signs
+from centrality.findings.kinds.rows import find_copies, find_labels
+from centrality.findings.kinds.ties import find_broken_sums, find_dates_out_of_order, find_unfit_values
+from centrality.findings.kinds.words import find_faulty_texts, find_spellings
 from centrality.findings.sheet import Sheet
 from tests.findings.sheets import ROWS, WORDS, only, orders, sheet_of
 
@@ -31,7 +31,7 @@ def plain() -> Sheet:
     return sheet_of(orders())
 
 
-@pytest.mark.parametrize("find", KINDS, ids=lambda find: find.__module__.rpartition(".")[2])
+@pytest.mark.parametrize("find", KINDS, ids=lambda find: find.__name__)
 def test_no_kind_finds_anything_in_orders_that_are_right(plain, find):
     assert [str(finding) for finding in find(plain) if finding.count] == []
 
@@ -39,7 +39,7 @@ def test_no_kind_finds_anything_in_orders_that_are_right(plain, find):
 def test_a_value_far_from_all_others_in_many_rows_is_a_placeholder():
     frame = orders()
     frame.loc[PLANTED, "weight"] = 999.0
-    found = only(placeholders.find(sheet_of(frame)))
+    found = only(find_placeholder_numbers(sheet_of(frame)))
     assert found.rows.tolist() == PLANTED.tolist()
     assert found.sentence == "weight is exactly 999"
     assert not found.mild
@@ -49,7 +49,7 @@ def test_a_negative_mark_and_a_date_long_ago_are_placeholders():
     frame = orders()
     frame.loc[PLANTED, "price"] = -1.0
     frame.loc[PLANTED, "ordered"] = pd.Timestamp("1900-01-01")
-    found = list(placeholders.find(sheet_of(frame)))
+    found = list(find_placeholder_numbers(sheet_of(frame)))
     assert {finding.columns for finding in found} == {("price",), ("ordered",)}
     assert all(finding.rows.tolist() == PLANTED.tolist() for finding in found)
 
@@ -57,13 +57,13 @@ def test_a_negative_mark_and_a_date_long_ago_are_placeholders():
 def test_one_very_frequent_value_among_very_many_is_a_placeholder():
     frame = orders()
     frame.loc[100:150, "price"] = 111.11
-    assert only(placeholders.find(sheet_of(frame))).count == 51
+    assert only(find_placeholder_numbers(sheet_of(frame))).count == 51
 
 
 def test_words_for_nothing_are_named():
     frame = orders()
     frame.loc[PLANTED, "wood"] = "n/a"
-    found = only(placeholders.find(sheet_of(frame)))
+    found = only(find_gap_words(sheet_of(frame)))
     assert found.rows.tolist() == PLANTED.tolist()
     assert "'n/a'" in found.sentence
 
@@ -71,7 +71,7 @@ def test_words_for_nothing_are_named():
 def test_a_slipped_decimal_is_found_with_its_factor():
     frame = orders()
     frame.loc[PLANTED[:3], "price"] *= 100
-    found = only(scale.find(sheet_of(frame)))
+    found = only(find_far_numbers(sheet_of(frame)))
     assert sorted(found.rows) == PLANTED[:3].tolist()
     assert found.sentence == "price is about 100 times too large"
 
@@ -80,21 +80,20 @@ def test_a_price_that_fits_the_column_but_not_its_weight_is_found():
     frame = orders()
     light, heavy = int(frame.weight.argmin()), int(frame.weight.argmax())
     frame.loc[light, "price"] = frame.loc[heavy, "price"]
-    assert light in only(scale.find(sheet_of(frame))).rows
+    assert light in only(find_far_numbers(sheet_of(frame))).rows
 
 
 def test_a_wrong_sign_is_found():
     frame = orders()
     frame.loc[PLANTED, "price"] *= -1
-    found = [finding for finding in scale.find(sheet_of(frame)) if "negative" in finding.sentence]
-    assert only(found).rows.tolist() == PLANTED.tolist()
+    assert only(find_wrong_signs(sheet_of(frame))).rows.tolist() == PLANTED.tolist()
 
 
 def test_a_rare_spelling_beside_a_common_one_is_found():
     frame = orders()
     frame.loc[PLANTED[:2], "wood"] = "Eich"
     frame.loc[PLANTED[2:], "wood"] = "Aborn"
-    found = only(spellings.find(sheet_of(frame)))
+    found = only(find_spellings(sheet_of(frame)))
     assert found.rows.tolist() == PLANTED[2:].tolist()  # a word of four letters is too short to be sure
 
 
@@ -102,7 +101,7 @@ def test_mixed_case_and_accents_are_one_word_written_in_two_ways():
     frame = orders()
     frame.loc[PLANTED[:2], "wood"] = "EICHE"
     frame.loc[PLANTED[2:], "wood"] = "Búche"
-    found = only(spellings.find(sheet_of(frame)))
+    found = only(find_spellings(sheet_of(frame)))
     assert found.rows.tolist() == PLANTED.tolist()
     assert "more than one way" in found.sentence
 
@@ -110,7 +109,7 @@ def test_mixed_case_and_accents_are_one_word_written_in_two_ways():
 def test_at_most_50_and_over_50_are_no_two_spellings_of_one_word():
     frame = orders()
     frame["income"] = np.where(frame.price > 90, ">50K", "<=50K")
-    assert list(spellings.find(sheet_of(frame))) == []
+    assert list(find_spellings(sheet_of(frame))) == []
 
 
 def prose(rng: np.random.Generator) -> list[str]:
@@ -125,7 +124,7 @@ def test_markup_other_languages_and_empty_texts_are_found():
     note[9] = "дом у реки стар и дорога к нему была долгой"
     note[11] = " ... "
     frame["note"] = note
-    found = {finding.kind + finding.sentence: finding.rows.tolist() for finding in texts.find(sheet_of(frame))}
+    found = {finding.kind + finding.sentence: finding.rows.tolist() for finding in find_faulty_texts(sheet_of(frame))}
     assert found == {
         "markupnote holds markup": [3],
         "languagenote is German": [5],
@@ -137,20 +136,20 @@ def test_markup_other_languages_and_empty_texts_are_found():
 def test_rows_entered_twice_are_found():
     frame = orders()
     frame = pd.concat([frame, frame.iloc[PLANTED]], ignore_index=True)
-    found = only(copy_groups.find(sheet_of(frame)))
+    found = only(find_copies(sheet_of(frame)))
     assert found.rows.tolist() == sorted([*PLANTED, *range(ROWS, ROWS + 5)])
 
 
 def test_rows_that_are_equal_by_chance_are_no_copies():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: rng.integers(0, 4, ROWS) for name in "abcd"})
-    assert list(copy_groups.find(sheet_of(frame))) == []
+    assert list(find_copies(sheet_of(frame))) == []
 
 
 def test_columns_that_are_missing_together_are_one_finding():
     frame = orders()
     frame.loc[PLANTED, ["weight", "wood"]] = None
-    found = only(gaps.find(sheet_of(frame)))
+    found = only(find_gaps_together(sheet_of(frame)))
     assert found.columns == ("weight", "wood")
     assert found.rows.tolist() == PLANTED.tolist()
 
@@ -161,7 +160,7 @@ def test_a_value_that_slipped_into_the_column_beside_is_found():
     frame["state"] = np.array(["TX", "CA", "NY"])[np.arange(ROWS) % 3]
     moved = frame.place[PLANTED] + " " + frame.state[PLANTED]
     frame.loc[PLANTED, "place"], frame.loc[PLANTED, "state"] = moved, None
-    found = only(gaps.find(sheet_of(frame)))
+    found = only(find_slipped_values(sheet_of(frame)))
     assert found.rows.tolist() == PLANTED.tolist()
     assert found.columns == ("place", "state")
 
@@ -170,7 +169,7 @@ def test_a_total_that_is_no_sum_is_found():
     frame = orders()
     frame["total"] = (frame.weight + frame.price).round(2)
     frame.loc[PLANTED, "total"] += 5
-    found = only(sums.find(sheet_of(frame)))
+    found = only(find_broken_sums(sheet_of(frame)))
     assert found.rows.tolist() == PLANTED.tolist()
     assert found.sentence == "total is not weight + price"
 
@@ -178,7 +177,7 @@ def test_a_total_that_is_no_sum_is_found():
 def test_a_date_after_another_is_found():
     frame = orders()
     frame.loc[PLANTED, ["ordered", "sent"]] = frame.loc[PLANTED, ["sent", "ordered"]].to_numpy()
-    found = only(sums.find(sheet_of(frame)))
+    found = only(find_dates_out_of_order(sheet_of(frame)))
     assert found.rows.tolist() == PLANTED.tolist()
     assert found.sentence == "ordered comes after sent"
 
@@ -186,7 +185,7 @@ def test_a_date_after_another_is_found():
 def test_a_code_that_another_column_rules_out_is_found():
     frame = orders()
     frame.loc[7, "code"] = "A3" if frame.loc[7, "wood"] != "Ahorn" else "E1"
-    found = list(ties.find(sheet_of(frame)))
+    found = list(find_unfit_values(sheet_of(frame)))
     assert found
     assert all(finding.rows.tolist() == [7] for finding in found)
 
@@ -196,17 +195,18 @@ def test_constant_columns_and_cells_that_are_no_numbers_are_told():
     frame["currency"] = "EUR"
     frame["price"] = frame.price.map("{:.2f}".format)
     frame.loc[PLANTED[:2], "price"] = "ask Bob"
-    found = {finding.kind: finding for finding in reading.find(sheet_of(frame))}
-    assert found["constant"].columns == ("currency",)
-    assert found["constant"].count == 0
-    assert found["unreadable"].rows.tolist() == PLANTED[:2].tolist()
+    sheet = sheet_of(frame)
+    constant = only(find_unread_columns(sheet), "constant")
+    assert constant.columns == ("currency",)
+    assert constant.count == 0
+    assert only(find_unread_cells(sheet), "unreadable").rows.tolist() == PLANTED[:2].tolist()
 
 
 def test_numbers_with_and_without_a_unit_are_two_formats():
     frame = orders()
     frame["weight"] = frame.weight.map("{:.2f}".format)
     frame.loc[PLANTED, "weight"] += " kg"
-    found = only(reading.find(sheet_of(frame)), "format")
+    found = only(find_unread_cells(sheet_of(frame)), "format")
     assert found.rows.tolist() == PLANTED.tolist()
 
 
@@ -216,7 +216,7 @@ def test_labels_that_do_not_fit_their_rows_are_found():
     frame = pd.DataFrame({"x": rng.normal(size=ROWS) + 8 * (species == "b"), "y": rng.normal(size=ROWS)})
     frame["species"] = species
     frame.loc[PLANTED, "species"] = np.where(frame.species[PLANTED] == "a", "b", "a")
-    found = only(labels.find(sheet_of(frame, "species")))
+    found = only(find_labels(sheet_of(frame, "species")))
     assert sorted(found.rows) == PLANTED.tolist()
 
 
@@ -226,7 +226,7 @@ def test_a_new_category_and_a_column_that_is_gone_are_changes():
     new.loc[PLANTED, "wood"] = "Esche"
     sheet = sheet_of(new)
     sheet = Sheet(sheet.data, sheet.items, sheet.model, None, 0, against=old.data)
-    found = {finding.sentence: finding.rows.tolist() for finding in changes.find(sheet)}
+    found = {finding.sentence: finding.rows.tolist() for finding in find_changes(sheet)}
     assert found == {"sent is gone": [], "wood has 1 new value: Esche": PLANTED.tolist()}
 
 

@@ -13,7 +13,7 @@ import centrality
 from centrality._internal.checks import InputError
 from centrality.datasets import houses
 from centrality.findings import Finding, Findings
-from centrality.findings.search import _independent
+from centrality.findings.search import independent
 from tests.findings.sheets import WORDS, orders
 
 
@@ -110,7 +110,7 @@ def test_a_finding_whose_rows_are_all_in_an_earlier_one_of_the_same_column_is_no
     def of(kind: str, rows: list[int], *columns: str) -> Finding:
         return Finding(kind, kind, "", columns, np.array(rows, dtype=np.intp), 100.0)
 
-    found = _independent(
+    found = independent(
         [of("first", [1, 2, 3], "a"), of("same", [2, 3], "a"), of("other", [2, 3], "b"), of("all", [3])]
     )
     assert [finding.kind for finding in found] == ["first", "other"]

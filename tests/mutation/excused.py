@@ -17,10 +17,7 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "what equals the bound lies below it already, by the allowance for rounding": (
             "largest_rejected: rejected = p[false_discovery_control(p) < share * ROUNDING] if len(p) else p",
         ),
-        "a lot taken away is a lot": ("p_values: drawn = level - rng.random(len(level))",),
-        "evenly spaced among just as many: all of them": (
-            "evenly_spaced: return heads if len(heads) < limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]",
-        ),
+        "a lot taken away is a lot": ("p_values: tie_free = level - rng.random(len(level))",),
     },
     "fuse.comparisons": {
         "how many anchors or rows are taken at a time does not change what is found": (
@@ -100,8 +97,8 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "two_sample_test: return TwoSampleTest(float(values[0]), float((distance >= distance[0] - 2e-12).mean()))",
         ),
         "np.unique counts every class": (
-            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts)))",
-            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts, strict=False)))",
+            "DDClassifier.fit: sizes = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts)))",
+            "DDClassifier.fit: sizes = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts, strict=False)))",
         ),
     },
     "metrics": {

@@ -8,7 +8,7 @@ import pytest
 from centrality import Chain, select
 from centrality._internal.checks import InputError
 from centrality.representations import Table
-from centrality.selection.pick import KINDS
+from centrality.selection.pick import KINDS, SAMPLE, codes_of, interleaved, sample_for, shares_of, spread
 from tests.conftest import quick
 
 
@@ -129,3 +129,117 @@ def test_frames_with_gaps_and_categories_are_picked_from_alike_whatever_their_ki
 def test_wrong_wishes_are_answered_in_a_sentence(model, X, changes, said):
     with pytest.raises(InputError, match=said):
         select(model, X, **({"k": 5, "what": "odd"} | changes))
+
+
+def cloud(n: int, p: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, p)).astype(np.float32)
+
+
+def mean_distance(Z: np.ndarray, chosen: np.ndarray) -> float:
+    return float(np.linalg.norm(Z[:, None] - Z[chosen], axis=2).min(1).mean())
+
+
+def plain_greedy(Z: np.ndarray, k: int) -> list[int]:
+    """Choose each next row among all rows, as the one that makes the mean distance the smallest."""
+    between, chosen = np.linalg.norm(Z[:, None] - Z, axis=2), list[int]()
+    for _ in range(k):
+        rest = between[:, chosen].min(1, keepdims=True) if chosen else between.max()
+        chosen.append(int(np.minimum(between, rest).mean(0).argmin()))
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_three_far_clusters_three_rows_are_one_each(seed):
+    Z = np.concatenate([cloud(50, 2, seed) + np.float32(centre) for centre in (0, 100, 300)])
+    assert sorted(spread(Z, 3, np.random.default_rng(seed)) // 50) == [0, 1, 2]
+
+
+def test_it_covers_as_well_as_plain_greedy_within_three_per_cent():
+    Z = cloud(500, 4)
+    ours, plain = spread(Z, 25, np.random.default_rng(0)), plain_greedy(Z, 25)
+    assert mean_distance(Z, ours) < 1.03 * mean_distance(Z, plain)
+
+
+def test_the_first_of_many_are_those_of_few():
+    Z = cloud(300, 3)
+    for squared in (False, True):
+        many, few = (spread(Z, k, np.random.default_rng(1), squared=squared) for k in (40, 9))
+        np.testing.assert_array_equal(many[:9], few)
+
+
+def test_every_row_is_chosen_once_when_all_are_asked_for():
+    Z = cloud(40, 2)
+    assert sorted(spread(Z, 40, np.random.default_rng(0))) == list(range(40))
+
+
+def test_rows_that_are_all_the_same_are_chosen_once_each():
+    chosen = spread(np.ones((10, 2), dtype=np.float32), 4, np.random.default_rng(0))
+    assert len(set(chosen.tolist())) == 4
+
+
+def test_rows_without_weight_come_last():
+    Z, weight = cloud(30, 2), np.zeros(30, dtype=np.float32)
+    weight[:5] = 1
+    chosen = spread(Z, 8, np.random.default_rng(0), weight)
+    assert sorted(chosen[:5]) == [0, 1, 2, 3, 4]
+    assert (chosen[5:] >= 5).all()
+
+
+def test_squares_make_a_far_row_count_more():
+    """Without one of -1 and 1, 45 rows are 2 away, 90 in all; without 30, one is 29 away: less, but not its square."""
+    line = np.concatenate([np.full(45, -1.0), np.full(45, 1.0), [30.0]])[:, None].astype(np.float32)
+    assert sorted(line[spread(line, 2, np.random.default_rng(0)), 0]) == [-1, 1]
+    assert 30 in line[spread(line, 2, np.random.default_rng(0), squared=True), 0]
+
+
+def test_very_many_rows_are_stood_for_by_a_sample_of_them():
+    rows = np.arange(7, 7 + 3 * SAMPLE)
+    sample = sample_for(10, rows, np.random.default_rng(0))
+    assert len(sample) == SAMPLE == len(np.unique(sample))
+    assert np.isin(sample, rows).all()
+    assert len(sample_for(SAMPLE // 5, rows, np.random.default_rng(0))) == 2 * SAMPLE  # ten for each row to choose
+    np.testing.assert_array_equal(sample_for(10, rows[:50], np.random.default_rng(0)), rows[:50])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_a_column_of_a_frame_names_the_groups(kind):
+    frame = kind({"class": ["b", "a", "b"], "x": [1.0, 2.0, 3.0]})
+    assert codes_of(frame, "class", 3).tolist() == [1, 0, 1]
+
+
+def test_numbers_stand_in_the_order_of_their_size():
+    assert codes_of(None, [10, 9, 10], 3).tolist() == [1, 0, 1]
+
+
+def test_all_gaps_are_one_group_and_the_last():
+    frame = pd.DataFrame({"class": [np.nan, 2.0, np.nan, 1.0], "x": 0.0})
+    assert codes_of(frame, "class", 4).tolist() == [2, 1, 2, 0]
+    assert codes_of(None, ["b", None, float("nan"), "a"], 4).tolist() == [1, 2, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("X", "by", "said"),
+    [
+        (None, [1, 2], "one value for each of the 3 rows, got 2"),
+        (np.zeros((3, 2)), "class", "names a column, but the rows are no frame"),
+        (None, [1, 2, 3], "its values differ in every row"),
+        (pd.DataFrame({"a": [1, 1, 2]}), "b", "'b'"),
+    ],
+)
+def test_what_makes_no_groups_is_told(X, by, said):
+    with pytest.raises(InputError, match=said):
+        codes_of(X, by, 3)
+
+
+def test_shares_are_even_and_no_group_gives_more_than_it_has():
+    for k, sizes in ((10, [100, 3, 50]), (7, [1, 1, 1, 100]), (3, [5, 5, 5, 5]), (20, [4, 4, 4])):
+        shares = shares_of(k, np.array(sizes))
+        assert shares.sum() == min(k, sum(sizes))
+        assert (shares <= sizes).all()
+        free = shares[shares < sizes]  # groups that could give more differ by one row at most
+        assert len(free) == 0 or free.max() - free.min() <= 1
+        assert len(free) == 0 or shares.max() <= free.max()
+
+
+def test_groups_take_turns_until_they_have_no_more():
+    assert interleaved([np.array([5, 6, 7]), np.array([1]), np.array([8, 9])]).tolist() == [5, 1, 8, 6, 9, 7]

@@ -37,8 +37,9 @@ from centrality.analysis.drift_columns import (
     more_beyond,
 )
 
-KEPT = 1001  # quantiles of each head: the distribution is known to 0.001, in 16 kB
-ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
+QUANTILES = 1001  # of each head: the distribution is known to 0.001, in 16 kB
+ALPHA = 0.001  # what `detected` calls drift: a p-value up to this,
+EFFECT = 0.147  # and an effect from here on, where Cliff's delta is usually called small
 BLUR = 0.08  # scores of new rows can only be estimated: gaps between heads narrower than this do not count
 NAMED = 5  # changes named in words
 FEWEST = 20  # rows of a window: with fewer, only a complete change would be noticed
@@ -192,7 +193,7 @@ class TrainingScores(FrozenArrays):
         cls, heads: Matrix, rows: CheckedRows | None = None, columns: TrainingColumns | None = None
     ) -> "TrainingScores":
         """Summarise training rows by their heads, (n, 2), and by the rows themselves or a summary of their columns."""
-        levels = np.linspace(0, 1, min(KEPT, max(len(heads), 2)))
+        levels = np.linspace(0, 1, min(QUANTILES, max(len(heads), 2)))
         columns = columns if rows is None else TrainingColumns.of(rows)
         return cls(column_quantiles(heads, levels).T, len(heads), columns)
 
@@ -332,7 +333,19 @@ class DriftReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<div>{_chart(self.windows)}{text.joined(str(self).splitlines(), 'div')}</div>"
+        # The effect of each window is a bar, up for more central and down for less; those that changed are red.
+        half = CHART_HEIGHT / 2
+        bars = [
+            text.Bar(
+                half - max(window.drift.effect, 0) * half,
+                max(abs(window.drift.effect) * half, 0.5),
+                text.RED if window.changed else text.GREY,
+            )
+            for window in self.windows
+        ]
+        zero = f"<line x1='0' x2='{text.BAR_WIDTH * len(bars)}' y1='{half}' y2='{half}' stroke='{text.GREY}'/>"
+        chart = text.chart(bars, CHART_HEIGHT, "effect by window", zero) if bars else ""
+        return f"<div>{chart}{text.joined(str(self).splitlines(), 'div')}</div>"
 
 
 def compare_windows(
@@ -423,23 +436,6 @@ def effects(drift: Drift) -> str:
 def small(p_value: float) -> str:
     """Write a p-value with few digits."""
     return "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
-
-
-def _chart(windows: Sequence[Window]) -> str:
-    """Draw the effect of each window as a bar, up for more central and down for less; those that changed in red."""
-    if not windows:
-        return ""
-    half = CHART_HEIGHT / 2
-    bars = [
-        text.Bar(
-            half - max(window.drift.effect, 0) * half,
-            max(abs(window.drift.effect) * half, 0.5),
-            text.RED if window.changed else text.GREY,
-        )
-        for window in windows
-    ]
-    zero = f"<line x1='0' x2='{text.BAR_WIDTH * len(bars)}' y1='{half}' y2='{half}' stroke='{text.GREY}'/>"
-    return text.chart(bars, CHART_HEIGHT, "effect by window", zero)
 
 
 @dataclass

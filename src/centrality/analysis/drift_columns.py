@@ -19,7 +19,8 @@ from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, ColumnBlocks
 
 TAIL = 0.005  # the share of the training rows beyond the outermost value of a column, on either side
-VALUES, MOST_VALUES = 51, 1 << 20  # values of a column, and of all columns; at least 11 of a column
+VALUES = 51  # of a column, and at least 11
+MOST_VALUES = 1 << 20  # of all columns
 SHARED = 5  # rows that must share a value if it is to be kept as it is
 ROWS = 10_000  # training rows used, at most
 PAIRED = 64  # columns of which pairs are compared, at most
@@ -179,40 +180,30 @@ class TrainingColumns(FrozenArrays):
 
     def compare(self, rows: CheckedRows, names: Names) -> tuple[tuple[ColumnDrift, ...], tuple[PairDrift, ...]]:
         """Compare each column of new rows, and each pair of them, with the training rows."""
-        columns = tuple(
-            self._compare_column(j, column, names.of_columns[j], direction=names.directions[j])
-            for j, column in enumerate(_columns(rows))
-        )
-        return columns, self._compare_pairs(rows, names.of_columns) if len(self.products) > 1 else ()
-
-    def _compare_column(self, j: int, column: Matrix, name: str, *, direction: bool) -> ColumnDrift:
-        x = np.sort(column)
-        n = self.rows
-        m = len(x)
-        values = self.values[:, j]
-        below = self.below[:, j]
-        upto = self.upto[:, j]
-        new_below = np.searchsorted(x, values, side="left") / m
-        new_upto = np.searchsorted(x, values, side="right") / m
-        gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
-        below_first = more_beyond(round(new_below[0] * m), m, round(below[0] * n), n)
-        above_last = more_beyond(round((1 - new_upto[-1]) * m), m, round((1 - upto[-1]) * n), n)
-        p = min(gap_p_value(gap, n, m), below_first, above_last)
-        effect = float(self._ranks_of(j, x).mean())
-        return ColumnDrift(name, gap, min(1.0, 3 * p), effect, float(new_below[0]), float(1 - new_upto[-1]), direction)
-
-    def _ranks_of(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
-        """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
-        order = np.argsort(x)
-        return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x[order], order)
-
-    def _compare_pairs(self, rows: CheckedRows, names: Sequence[str]) -> tuple[PairDrift, ...]:
         from scipy.stats import t
 
         n = self.rows
         m = rows.shape[0]
+        drifts = []
+        for j, column in enumerate(_columns(rows)):
+            x = np.sort(column)
+            below = self.below[:, j]
+            upto = self.upto[:, j]
+            new_below = np.searchsorted(x, self.values[:, j], side="left") / m
+            new_upto = np.searchsorted(x, self.values[:, j], side="right") / m
+            low = float(new_below[0])
+            high = float(1 - new_upto[-1])
+            gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
+            below_first = more_beyond(round(low * m), m, round(below[0] * n), n)
+            above_last = more_beyond(round(high * m), m, round((1 - upto[-1]) * n), n)
+            p = min(1.0, 3 * min(gap_p_value(gap, n, m), below_first, above_last))
+            effect = float(self._ranks_of(j, x).mean())
+            drifts.append(ColumnDrift(names.of_columns[j], gap, p, effect, low, high, names.directions[j]))
+        if len(self.products) < 2:
+            return tuple(drifts), ()
+
+        # The rank correlation of each pair; for nearly constant columns a mean product is noise.
         products, spreads = _products(np.stack([self._ranks_of(j, x) for j, x in enumerate(_columns(rows))]))
-        # For nearly constant columns a mean product is noise.
         first, second = np.triu_indices(len(self.products), 1)
         varies: NDArray[np.bool_] = np.diag(self.products) >= VARIES
         both_vary = varies[first] & varies[second]
@@ -223,11 +214,19 @@ class TrainingColumns(FrozenArrays):
         pooled = (n * self.spreads + m * spreads)[first, second] / (n + m)
         error = np.sqrt(pooled * (1 / n + 1 / m))
         with np.errstate(divide="ignore", invalid="ignore"):
-            p = np.where(change == 0, 1.0, 2 * t.sf(np.abs(change) / error, min(n, m) - 1))
+            p_values = np.where(change == 0, 1.0, 2 * t.sf(np.abs(change) / error, min(n, m) - 1))
         before = _correlations(self.products)[first, second]
         after = _correlations(products)[first, second]
-        pairs = zip(first, second, before, after, p, strict=True)
-        return tuple(PairDrift((names[int(i)], names[int(j)]), float(a), float(b), float(c)) for i, j, a, b, c in pairs)
+        pairs = tuple(
+            PairDrift((names.of_columns[int(i)], names.of_columns[int(j)]), float(a), float(b), float(p))
+            for i, j, a, b, p in zip(first, second, before, after, p_values, strict=True)
+        )
+        return tuple(drifts), pairs
+
+    def _ranks_of(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
+        """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
+        order = np.argsort(x)
+        return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x[order], order)
 
 
 def _columns(rows: CheckedRows) -> Iterator[Matrix]:
@@ -277,8 +276,8 @@ def distribution(quantiles: Quantiles, x: Matrix) -> tuple[Matrix, Matrix]:  # (
     reached = np.searchsorted(x, values, side="left")  # where the rows reach each value, and pass it
     passed = np.searchsorted(x, values, side="right")
     counts = np.diff(passed, prepend=0, append=len(x))
-    low, width, start, rise = (np.repeat(part, counts) for part in (low, width, start, rise))
-    less = start + np.clip((x - low) / width, 0.0, 1.0) * rise
+    way = np.clip((x - np.repeat(low, counts)) / np.repeat(width, counts), 0.0, 1.0)
+    less = np.repeat(start, counts) + way * np.repeat(rise, counts)
     if not (reached < passed).any():
         return less, less
     at_most = less.copy()

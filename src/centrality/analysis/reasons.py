@@ -107,11 +107,14 @@ class Reasons:
         return f"<Reasons for {len(self.rows):,} rows at t = {self.t:g}: print them>"
 
     def _repr_html_(self) -> str:
+        bars_of_rows = [
+            [text.line_of_bar(abs(reason.contribution), str(reason), WIDEST) for reason in row] for row in self.rows
+        ]
         return text.table(
             ["row", f"centrality at t = {self.t:g}", "lowered by"],
             (
-                [label, f"{score:.4f}", text.Markup("".join(map(_bar, row)) or NOTHING)]
-                for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
+                [label, f"{score:.4f}", text.Markup("".join(bars) or NOTHING)]
+                for label, score, bars in zip(self._labels(), self.scores, bars_of_rows, strict=True)
             ),
         )
 
@@ -142,10 +145,6 @@ def usual_of_kind(typical: object, low: object, high: object) -> object:
     if isinstance(low, int | float) and isinstance(high, int | float):
         return f"{number(low)} to {number(high)} for its kind"
     return _item(typical)
-
-
-def _bar(reason: Reason) -> str:
-    return text.line_of_bar(abs(reason.contribution), str(reason), WIDEST)
 
 
 def _item(value: object) -> object:

@@ -20,7 +20,8 @@ HEADS = ("global", "local")
 WIDTH = 100  # characters a line of the printed report
 FLAT = 0.01  # a head whose middle half lies closer together tells few rows apart
 TOLD_APART_ENOUGH = 0.75  # with noise of three deviations, 80% can be told apart even in one dimension
-FEW_ROWS, ROWS_A_COLUMN = 50, 2
+FEW_ROWS = 50
+ROWS_A_COLUMN = 2
 BY_HEART = 2.0
 OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e-5, and that grows in proportion
 SAMPLE = 10_000  # rows looked at, evenly spaced, where there are more
@@ -30,7 +31,8 @@ MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measur
 PROBES = 20_000  # rows scored to find that out, about: an eighth of a fit of 1,000 columns
 TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
 NOISE = 3.0  # deviations of a column, of the noise that rows are told apart from
-WILD, WILD_CELLS = 0.999, 0.002  # a share of a column's variance that is that of so few cells (or of one)
+WILD = 0.999  # a share of a column's variance
+WILD_CELLS = 0.002  # that is that of so few cells (or of one)
 BEYOND = 100.0  # times the range of nearly all values
 LARGEST = np.finfo(np.float64).max / 4  # so that differences of two numbers are finite, too
 FAR = 10.0  # times the median distance from the middle, in scaled units
@@ -86,27 +88,18 @@ class Report:
 
     @property
     def warnings(self) -> list[str]:
-        return [*self._about_training(), *self._about_scores(), *self._about_data()]
-
-    @property
-    def alarms(self) -> list[str]:
-        """Return the warnings after which scores cannot be trusted; `fit` gives them at once."""
-        return [*self._about_collapse(), *self._about_far_but_dense(), *self._about_wild_cells()]
-
-    def _about_training(self) -> list[str]:
+        """Return what is wrong with training, with the scores and with the data, and what to do about each."""
         advice = {
             "global": "Train longer (max_steps), or see whether the metric tells rows apart.",
             "local": "Try a larger noise_scale, or train longer (max_steps).",
         }
-        return [
+        warnings = [
             f"The {head} head has learned nothing: its loss is {self.losses[head]['end']:.4g}, the same as "
             f"without learning ({self.losses[head]['nothing']:.4g}). {advice[head]}"
             for head, learned in self.learned.items()
             if not learned
         ]
-
-    def _about_scores(self) -> list[str]:
-        warnings = self._about_collapse()
+        warnings += self._about_collapse()
         warnings += [
             f"Different rows tie: there are only {self.distinct[head]:.0%} as many {head} scores as different rows. "
             "Use calibration='soft', and an encoder that keeps rows apart."
@@ -126,7 +119,12 @@ class Report:
                 f"The global head is saturated for {self.saturated:.0%} of the rows: their scores are close to 0 or 1. "
                 "Their order still holds; train for fewer steps to see more of it."
             )
-        return warnings
+        return [*warnings, *self._about_data()]
+
+    @property
+    def alarms(self) -> list[str]:
+        """Return the warnings after which scores cannot be trusted; `fit` gives them at once."""
+        return [*self._about_collapse(), *self._about_far_but_dense(), *self._about_wild_cells()]
 
     def _about_collapse(self) -> list[str]:
         return [
@@ -267,10 +265,31 @@ def build_report(
     rows = X.shape[0]
     X = subsample_evenly(X, SAMPLE)
     heads = score(X)
+    labels = [str(name) for name in names] if names is not None else [str(j) for j in range(X.shape[1])]
     mean, deviation = _moments(X)
     copies = 1 - _distinct_rows(X) / X.shape[0]
     lower, upper = np.quantile(heads, [0.25, 0.75], axis=0)
     of_global = heads[:, 0]
+
+    # Columns whose means are off what the scaling subtracts by many deviations, the farthest first.
+    off_zero = {}
+    if center is not None:
+        off = safe_divide(np.abs(mean - center), deviation)
+        off_zero = {labels[j]: float(off[j]) for j in np.argsort(-off, kind="stable")[:LISTED] if off[j] > OFF_ZERO}
+
+    # Columns whose variance comes from a few cells, and how many cells those are.
+    wild: list[tuple[str, int]] = []
+    for at, block in ColumnBlocks(subsample_evenly(X, 5000), VALUES):
+        cells = wild_cells(block)
+        wild += [(labels[at.start + j], int(cells[j])) for j in np.flatnonzero(cells)]
+
+    # Rows far from all others that the local head finds typical.
+    far_but_dense = 0
+    if scaled is not None:
+        sample = _sample(X, int(np.clip(VALUES // X.shape[1], 200, 5000)))
+        local = subsample_evenly(heads, len(sample))[:, 1]
+        distance = np.linalg.norm(scaled(sample), axis=1)
+        far_but_dense = int(((distance > FAR * np.median(distance)) & (local > np.median(local))).sum())
     return Report(
         rows=rows,
         held_aside=held_aside,
@@ -282,10 +301,10 @@ def build_report(
         spread={head: float(upper[k] - lower[k]) for k, head in enumerate(HEADS)},
         distinct={head: len(np.unique(heads[:, k])) / ((1 - copies) * len(heads)) for k, head in enumerate(HEADS)},
         saturated=float(((of_global < TAIL) | (of_global > 1 - TAIL)).mean()),
-        influence=_influence(X, deviation, score, names),
-        off_zero={} if center is None else _off_zero(mean - center, deviation, names),
-        wild=extreme_cell_columns(X, names),
-        far_but_dense=0 if scaled is None else _far_but_dense(X, heads, scaled),
+        influence=_influence(X, deviation, score, labels),
+        off_zero=off_zero,
+        wild=dict(wild[:LISTED]),
+        far_but_dense=far_but_dense,
         by_heart=by_heart,
     )
 
@@ -304,17 +323,19 @@ def _separation(
     X: CheckedRows, heads: NDArray[np.float64], deviation: NDArray[np.float64], score: Score
 ) -> dict[str, float]:
     """Return how often a row scores higher than another row with noise of three deviations added in every column."""
-    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
-
     count = int(np.clip((1 << 21) // X.shape[1], 50, 1000))
     rows = _sample(X, count)
     noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that test data is unlikely to share
     with np.errstate(over="ignore"):
         noisy = _finite(rows + NOISE * deviation * noise)
-    n = len(rows)
-    ranks = rankdata(np.concatenate([subsample_evenly(heads, count), score(noisy)]), axis=0)
-    wins = ranks[:n].sum(0) - n * (n + 1) / 2  # ties count half
-    return {head: float(wins[k] / n**2) for k, head in enumerate(HEADS)}
+    scores = subsample_evenly(heads, count)
+    noisy_scores = np.sort(score(noisy), axis=0)
+    shares = {}
+    for k, head in enumerate(HEADS):
+        below = np.searchsorted(noisy_scores[:, k], scores[:, k], "left")
+        up_to = np.searchsorted(noisy_scores[:, k], scores[:, k], "right")
+        shares[head] = float((below + up_to).sum() / 2 / len(rows) ** 2)  # ties count half
+    return shares
 
 
 def _finite(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -355,7 +376,7 @@ def _influence(
     X: CheckedRows,
     deviation: NDArray[np.float64],
     score: Score,
-    names: Sequence[str] | None,
+    labels: Sequence[str],
 ) -> dict[str, dict[str, float]]:
     """Return how much each head changes, on average, when one column moves by a standard deviation, as shares."""
     p = X.shape[1]
@@ -373,31 +394,10 @@ def _influence(
         up, down = score(_finite(shifted.reshape(-1, p))).reshape(2, len(block), len(probes), len(HEADS))
         change[block] = np.abs(up - down).mean(axis=1)
     shares = change / np.where(change.sum(0) > 0, change.sum(0), 1.0)
-    labels = _labels(names, p)
     return {
         head: {labels[j]: float(shares[j, k]) for j in np.argsort(-shares[:, k], kind="stable")[:LISTED]}
         for k, head in enumerate(HEADS)
     }
-
-
-def _off_zero(
-    off: NDArray[np.float64], deviation: NDArray[np.float64], names: Sequence[str] | None
-) -> dict[str, float]:
-    """Return the columns whose means are off what the scaling subtracts by many deviations, farthest first."""
-    distance = safe_divide(np.abs(off), deviation)
-    labels = _labels(names, len(off))
-    farthest = [j for j in np.argsort(-distance, kind="stable")[:LISTED] if distance[j] > OFF_ZERO]
-    return {labels[j]: float(distance[j]) for j in farthest}
-
-
-def extreme_cell_columns(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
-    """Return the columns whose variance comes from a few cells, and how many cells those are."""
-    columns: list[tuple[int, int]] = []
-    for at, block in ColumnBlocks(subsample_evenly(X, 5000), VALUES):
-        cells = wild_cells(block)
-        columns += [(at.start + j, cells[j]) for j in np.flatnonzero(cells)]
-    labels = _labels(names, X.shape[1])
-    return {labels[j]: int(cells) for j, cells in columns[:LISTED]}
 
 
 def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p,)
@@ -420,14 +420,3 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
     of_wild = np.square(np.where(wild, distance, 0.0)).sum(0)
     counts[wide] = np.where((high > low) & (cells <= few) & (of_wild > WILD * total), cells, 0)
     return counts
-
-
-def _far_but_dense(X: CheckedRows, heads: NDArray[np.float64], scaled: Scale) -> int:
-    sample = _sample(X, int(np.clip(VALUES // X.shape[1], 200, 5000)))
-    local = subsample_evenly(heads, len(sample))[:, 1]
-    distance = np.linalg.norm(scaled(sample), axis=1)
-    return int(((distance > FAR * np.median(distance)) & (local > np.median(local))).sum())
-
-
-def _labels(names: Sequence[str] | None, p: int) -> list[str]:
-    return [str(name) for name in names] if names is not None else [str(j) for j in range(p)]

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 CAP = 10  # times as many rows as there are calibration rows: farther out, tails that fit equally well disagree
-TAIL_SHARE, MOST, FEWEST = 0.03, 500, 15  # share of the rows, and how many rows, a tail is fitted to
+TAIL_SHARE = 0.03  # of the rows that a tail is fitted to
+MOST = 500  # of these rows
+FEWEST = 15
 LARGEST_SHARE = 0.1  # share used at most, to reach FEWEST rows in small samples
 STEP = 0.7  # each try keeps this share of the previous tail's rows
-REJECTED = (
-    0.8  # Anderson and Darling's statistic that a true Pareto tail exceeds once in ten (20 to 500 rows, simulated)
-)
-SHAPE_MEAN, SHAPE_SPREAD = 0.4, 0.2  # of the prior; 12 settings were tried on ten worlds
+REJECTED = 0.8  # Anderson and Darling's statistic that a Pareto tail exceeds once in ten (20 to 500 rows, simulated)
+SHAPE_MEAN = 0.4  # of the prior; 12 settings were tried on ten worlds
+SHAPE_SPREAD = 0.2
 SHAPES = np.linspace(-0.5, 1.0, 31)
 SCALES = np.linspace(-6.0, 6.0, 21)  # log-deviations from a first guess, in units of its standard error, 1 / sqrt(rows)
 NEGLIGIBLE = 1e-6  # weights below this are left out
@@ -53,7 +54,11 @@ class Tail:
             if excesses[0] < 0 or excesses[len(excesses) // 2] <= 0:  # many rows tie
                 return tail
             tail = cls(start, size / len(scores), *_laws(excesses))
-            if _anderson_darling(tail.shares(excesses)) <= REJECTED:
+            # How far the falling shares of these rows are from those of a uniform sample.
+            rising = np.clip(1 - tail.shares(excesses), 1e-12, 1 - 1e-12)
+            odd = 2 * np.arange(1, size + 1) - 1
+            anderson_darling = -size - (odd * (np.log(rising) + np.log1p(-rising[::-1]))).mean()
+            if anderson_darling <= REJECTED:
                 return tail
             size = int(STEP * size)
         return tail
@@ -80,14 +85,6 @@ def _laws(excesses: Scores) -> tuple[Scores, Scores, Scores]:
     shape, scale = np.nonzero(weights > NEGLIGIBLE)
     chosen = weights[shape, scale]
     return shapes[shape], scales[shape, scale], chosen / chosen.sum()
-
-
-def _anderson_darling(shares: Scores) -> float:
-    """Return how far these falling shares are from those of a uniform sample."""
-    n = len(shares)
-    rising = np.clip(1 - shares, 1e-12, 1 - 1e-12)
-    odd = 2 * np.arange(1, n + 1) - 1
-    return float(-n - (odd * (np.log(rising) + np.log1p(-rising[::-1]))).mean())
 
 
 def severity(inliers: Scores, scores: Scores, tail: Tail | None) -> Scores:

@@ -1,6 +1,6 @@
 """Say how doubtful each cell is: one in how many ordinary rows has a cell as odd, given the rest of its row.
 
-A cell is judged by what the rest of its row says of it, as far as that can be told, and else by how it is written:
+A cell is judged by what the rest of its row says of it, as far as that says anything, and else by how it is written:
 
 values    Of each pair of columns of which one nearly determines the other, how often a value occurs beside the other
           one. The share of exceptions that a pair has by itself is learned (`Tie.fit`), so that a tie which often
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._internal.arrays import safe_divide
 from centrality.findings.columns import DIGITS, LETTERS, Codes, Column, Floats
 from centrality.findings.numbers import Prediction
 
@@ -38,9 +39,10 @@ class Tie:
 
     @classmethod
     def fit(cls, a: Codes, b: Codes) -> "Tie":
-        """Learn how well column a tells column b, each row being told by the others (Dirichlet, leave one out)."""
-        pair, counts = _pairs(a, b)
-        size, shares = np.bincount(a)[pair[0]], np.bincount(b)[pair[1]] / len(a)
+        """Learn how well column a tells column b, each row predicted from the others (Dirichlet, leave one out)."""
+        pair, counts, _ = _pairs_of_rows(a, b)
+        size = np.bincount(a)[pair[0]]
+        shares = np.bincount(b)[pair[1]] / len(a)
         prior_counts = counts - 1 + LOOSENESS[:, None] * shares
         logs = (np.log(prior_counts / (size - 1 + LOOSENESS[:, None])) * counts).sum(1) / len(a)
         alone = float((np.log(shares) * counts).sum() / len(a))
@@ -64,11 +66,6 @@ class Tie:
         chance = (as_rare - 1 + self.looseness) / (size - 1 + self.looseness)
         weight = self.strength**SHARPNESS * (size - 1) / (size - 1 + self.looseness)
         return -np.log(np.minimum(chance, 1.0))[inverse], weight[inverse]
-
-
-def _pairs(a: Codes, b: Codes) -> tuple[tuple[Codes, Codes], Codes]:
-    pair, counts, _ = _pairs_of_rows(a, b)
-    return pair, counts
 
 
 def _pairs_of_rows(a: Codes, b: Codes) -> tuple[tuple[Codes, Codes], Codes, Codes]:
@@ -104,13 +101,15 @@ def ties_between(columns: Sequence[Column], random_state: int | None = 0) -> dic
 def by_rest(columns: Sequence[Column], ties: dict[tuple[int, int], Tie]) -> tuple[Floats, Floats]:
     """Return what the rest of the row says of each cell, as log severity, and how much it can say, from 0 to 1."""
     shape = (len(columns[0].codes), len(columns)) if columns else (0, 0)
-    total, weights, strongest = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    total = np.zeros(shape)
+    weights = np.zeros(shape)
+    strongest = np.zeros(shape)
     for (a, b), tie in ties.items():
         log, weight = tie.log_severity(columns[a].codes, columns[b].codes)
         total[:, b] += weight * log
         weights[:, b] += weight
         strongest[:, b] = np.maximum(strongest[:, b], weight)
-    return np.divide(total, weights, out=np.zeros(shape), where=weights > 0), strongest
+    return safe_divide(total, weights), strongest
 
 
 def by_writing(column: Column) -> Floats:

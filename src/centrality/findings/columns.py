@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._internal.text import number, shortened
-from centrality.representations._date_texts import learn_format, read_texts
 from centrality.representations.block_columns import may_be_pictures
+from centrality.representations.dates import learn_format, read_texts
 from centrality.tables.columns import is_number, is_text
 from centrality.tables.written_numbers import MISSING_MARKERS, learn_writing
 
@@ -21,7 +21,8 @@ FEW_LEVELS = 20  # one bad level among so many is a twentieth, which is as much 
 PROSE = 3.0  # words of a cell, on average, from which on a column is prose
 REPEATED = 0.7  # of the rows: a column with more different values hardly repeats any
 DAY = 86_400e6  # microseconds
-DIGITS, LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
+DIGITS = re.compile(r"\d+")
+LETTERS = re.compile(r"[^\W\d_]+")
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]

@@ -1,6 +1,6 @@
-"""Define what a check returns: findings as plain data, which print themselves and become a frame, a dict or a page."""
+"""What a check returns: findings as plain data, which print themselves and become a frame, a dict or a page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -14,9 +14,10 @@ from centrality import tables
 from centrality._internal.text import number, shortened
 
 SCREEN = 10  # findings printed; people read no more at once
-EXAMPLES = 5  # rows of a finding that are shown
+EXAMPLES = 5  # rows of a finding that are printed
 ALONE = 20  # rows that are odd without a common cause, which are looked at one by one
 MILD = 100.0  # what one in so many ordinary rows has is worth a look, no more
+LEVEL = 0.975  # of each end of the interval of the share that is wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Finding:
     2 rows: gain is exactly 99999 (the next highest value is 41310; at most one in 5,000 ordinary rows is as odd)
     """
 
-    kind: str  # the name of its file among the kinds
+    kind: str  # what sort of fault it is: "placeholder", "copies"
     sentence: str  # what holds of the rows: "capital_gain is exactly 99999"
     reason: str  # why that may be wrong
     columns: tuple[str, ...]
@@ -83,13 +84,8 @@ def how_odd(severity: float) -> str:
     """
     if severity < 2:
         return ""
-    return f"at most one in {_two_digits(severity):,} ordinary rows is as odd"
-
-
-def _two_digits(severity: float) -> int:
-    """Round to two digits: a severity is no more exact than that."""
-    unit = int(10 ** max(0, len(str(int(severity))) - 2))
-    return round(severity / unit) * unit
+    unit = int(10 ** max(0, len(str(int(severity))) - 2))  # a severity is no more exact than two digits
+    return f"at most one in {round(severity / unit) * unit:,} ordinary rows is as odd"
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,21 +192,13 @@ class Findings:
             lines += ["", f"and {len(self.items) - SCREEN} more: to_frame() has them all."]
         if self.causes and (odd := sum(cause.count for cause in self.causes)):
             look = "look at each" if self.looks == odd else f"it is enough to look at {self.looks} of them"
-            lines += ["", f"The {odd:,} oddest rows have {_causes(self.causes)}: {look}."]
+            count = sum(bool(cause.columns) for cause in self.causes)
+            causes = f"{count} cause{'' if count == 1 else 's'}" if count else "no common cause"
+            lines += ["", f"The {odd:,} oddest rows have {causes}: {look}."]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<Findings: {self.verdict} print them>"
-
-
-def _causes(causes: tuple[Finding, ...]) -> str:
-    """Count the causes of odd rows.
-
-    >>> _causes(())
-    'no common cause'
-    """
-    count = sum(bool(cause.columns) for cause in causes)
-    return f"{count} cause{'' if count == 1 else 's'}" if count else "no common cause"
 
 
 def lines_of(finding: Finding, data: pa.Table) -> list[str]:
@@ -258,3 +246,46 @@ def as_kind_of(table: pa.Table, frame: Any) -> Any:
     if library.is_pyarrow():
         return table
     return nw.from_arrow(table, backend=library).to_native()
+
+
+def verdict_of(findings: Sequence[Finding], rows: int) -> str:
+    """Sum up findings in a line, the answer first: how many faults, how much to check, how many rows are wrong."""
+    faults = [finding for finding in findings if finding.count and not finding.mild]
+    checks = sum(bool(finding.count and finding.mild) for finding in findings)
+    notes = len(findings) - len(faults) - checks
+    if not faults and not checks:
+        counted = f", {notes} note{'' if notes == 1 else 's'}" if notes else ""
+        return f"{rows:,} rows: nothing wrong was found{counted}."
+    parts = []
+    if not faults or faults[0].count < rows / 10:
+        parts.append("mostly fine.")
+    if faults:
+        parts.append(f"{len(faults)} likely fault{'' if len(faults) == 1 else 's'}{',' if checks else '.'}")
+    if checks:
+        parts.append(f"{checks} thing{'' if checks == 1 else 's'} to check.")
+    return f"{rows:,} rows: {' '.join(parts)} {count_wrong(faults, rows)}"
+
+
+def count_wrong(faults: Sequence[Finding], rows: int) -> str:
+    """Say how many rows are likely wrong, as an interval.
+
+    A fault that one in s ordinary rows has is expected in rows / s of them, by Poisson's law in some more; the others
+    that have it are wrong. Where the severity is only how rare the fault is here, that leaves none: it cannot be told.
+    """
+    from scipy.stats import poisson
+
+    if not faults:
+        return "No row is likely wrong."
+    fewest = 0
+    expected = 0.0
+    rows_of_faults = np.empty(0, dtype=np.intp)
+    for finding in sorted(faults, key=lambda finding: -finding.severity):
+        rows_of_faults = np.union1d(rows_of_faults, finding.rows)
+        expected += rows / finding.severity
+        fewest = max(fewest, len(rows_of_faults) - int(poisson.ppf(LEVEL, expected)))
+    upper = len(rows_of_faults)
+    if fewest <= 0:
+        return f"How many rows are wrong cannot be told: up to {upper:,} may be."
+    if fewest == upper:
+        return f"{upper:,} row{' is' if upper == 1 else 's are'} likely wrong."
+    return f"{fewest:,} to {upper:,} rows are likely wrong."

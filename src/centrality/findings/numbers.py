@@ -1,15 +1,18 @@
-"""Say how far off numbers are: from what the other columns predict, and from their column's other numbers."""
+"""Say how far off numbers are: from what the other columns predict, and from their column's other numbers.
+
+`far_out` says how rare a distance is: one in how many is as large, also beyond all of them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from centrality._internal.arrays import safe_divide
 from centrality.findings.columns import Codes, Column, Floats
-from centrality.findings.tails import far_out
 
 WIDEST = 4.0  # deviations at which predictors are cut off: a wild cell should not predict others
-KIND = 20  # rows of a kind from which on its spread can be told
+KIND = 20  # rows of a kind from which on its spread can be measured
 NARROWEST = 0.5  # spread of a kind, in units of the column's: nearly equal numbers would make any other one odd
 TELLING = 0.05  # the least share of a column's variance that lies between the kinds
 EXCEPTIONS = 0.002  # of the rows: where more are far from their kind, kinds are no single groups
@@ -22,6 +25,14 @@ WAYS = 3.0  # in which a number is judged: the largest severity of so many is sh
 RIDGE = 3.0  # rows by which a coefficient is drawn to 0: a level of one row says little
 FAVOURITE = 0.3  # the share of the rows from which on one value, such as 0, is a kind of its own
 SKEWED = 0.6  # how much of the inner spread lies above the middle, from which on logs are taken
+FEWEST = 20  # numbers whose tail can be judged
+TAIL = 0.1  # the share of the numbers, the farthest, that the tail is fitted to
+APART = 0.05  # the largest share that may lie apart, beyond a gap
+CHANCE = 0.05  # of a gap as wide in a tail without any: what is left out without need is judged all the same
+PRIOR_SHAPE = 0.2  # a tail a little heavier than an exponential one,
+PRIOR_ROWS = 20  # with the weight of so many rows
+LIGHTEST = 0.0  # shapes of a tail
+HEAVIEST = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +79,7 @@ class Prediction:
     expected: Floats  # (n,) in units of z
     trust: float  # the share of the variance that is predicted
     alone: Floats  # (n,) one in how many rows is as far from the column's other numbers
-    kind: Codes  # (n,) the category among whose rows the number is oddest, by its place in the sheet; -1 for none
+    kind: Codes  # (n,) the column whose category the number is oddest in, by its place in the sheet; -1 for none
     severity: Floats  # (n,) one in how many rows is as far off, alone, given the other columns, or among its kind
 
     @property
@@ -89,7 +100,19 @@ def predictions(columns: Sequence[Column]) -> list[Prediction]:
     ]
     if not measures:
         return []
-    features, owner = _features(columns, measures)
+    # What predicts: a constant, each measure cut off far out, and the levels of categories; and the column of each.
+    rows = len(columns[0].codes)
+    blocks = [np.ones((rows, 1))]
+    owners = [-1]
+    for measure in measures:
+        blocks.append(np.clip(np.nan_to_num(measure.z), -WIDEST, WIDEST)[:, None])
+        owners.append(measure.place)
+    for place, column in enumerate(columns):
+        if column.varies and len(column.levels) <= FEW_LEVELS and len(owners) < MOST_FEATURES:
+            blocks.append((column.codes[:, None] == np.arange(1, len(column.levels))).astype(np.float64))
+            owners += [place] * (len(column.levels) - 1)
+    features = np.concatenate(blocks, axis=1)  # (n, features)
+    owner = np.array(owners)
     products = features.T @ features
     gaps = np.zeros(features.shape)
     for place, measure in enumerate(measures, 1):  # the first feature is constant
@@ -141,13 +164,15 @@ def _within_kinds(measure: Measure, columns: Sequence[Column], chance: float) ->
     """
     present = ~np.isnan(measure.z)
     z = np.clip(np.where(present, measure.z, 0.0), -WIDEST, WIDEST)
-    telling = [
-        (place, column)
-        for place, column in enumerate(columns)
-        if column.level_numbers is None and 1 < len(column.levels) <= FEW_LEVELS
-        if _explained(z[present], column.codes[present]) >= TELLING
-    ]
-    highest, kind = np.ones(len(z)), np.full(len(z), -1)
+    telling = []
+    for place, column in enumerate(columns):
+        if column.level_numbers is None and 1 < len(column.levels) <= FEW_LEVELS:
+            codes = column.codes[present]  # the share of the variance that lies between the levels
+            means = np.bincount(codes, z[present]) / np.maximum(np.bincount(codes), 1)
+            if float(np.var(means[codes])) / max(float(np.var(z[present])), 1e-12) >= TELLING:
+                telling.append((place, column))
+    highest = np.ones(len(z))
+    kind = np.full(len(z), -1)
     for place, column in telling:
         off = np.full(len(z), np.nan)
         for level in range(len(column.levels)):
@@ -163,22 +188,63 @@ def _within_kinds(measure: Measure, columns: Sequence[Column], chance: float) ->
     return highest, kind
 
 
-def _explained(z: Floats, codes: Codes) -> float:
-    """Return the share of the variance that lies between the levels of a category."""
-    counts = np.maximum(np.bincount(codes), 1)
-    means = np.bincount(codes, z) / counts
-    return float(np.var(means[codes])) / max(float(np.var(z)), 1e-12)
+def far_out(distances: Floats, chance: float = CHANCE) -> Floats:
+    """Return one in how many of these distances is as large as each, at least 1; NaN stays.
+
+    Within the numbers that is counted, and extrapolated where they end, by a generalized Pareto law that is fitted to
+    the farthest tenth. Numbers beyond a gap that a tail does not have by itself are left out of the fit: else what is
+    wrong would make the tail look heavy, and nothing odd. `chance` is that of so wide a gap in a tail without any.
+
+    >>> rng = np.random.default_rng(0)
+    >>> severity = far_out(np.append(np.abs(rng.normal(size=999)), 20.0))
+    >>> bool(severity[-1] > 1e4), bool(np.median(severity) < 3)
+    (True, True)
+    """
+    present = np.sort(distances[~np.isnan(distances)])
+    if len(present) < FEWEST or present[0] == present[-1]:
+        return np.where(np.isnan(distances), np.nan, 1.0)
+
+    # Equal numbers are spread over the step to the next: whole numbers stand for a range.
+    levels, first, counts = np.unique(present, return_index=True, return_counts=True)
+    if 2 * len(levels) <= len(present):
+        step = np.median(np.diff(levels))
+        place = (np.arange(len(present)) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
+        present = np.asarray(np.maximum(present + step * (place - 0.5), 0.0))
+    at_least = len(present) - np.searchsorted(present, distances, side="left")
+    counted = len(present) / np.maximum(at_least, 1.0)
+
+    # Fit scale and shape of the generalized Pareto law to the tail of ordinary numbers, by their weighted moments.
+    ordinary = present[: len(present) - _count_beyond_gap(present, chance)]
+    size = max(int(TAIL * len(present)), FEWEST // 2)
+    start = ordinary[-size - 1]
+    excess = ordinary[-size:] - start
+    scale = float(excess.mean())
+    weighted = float((excess * (1 - (np.arange(1, size + 1) - 0.35) / size)).mean())
+    shape = LIGHTEST
+    if scale > 2 * weighted:
+        shape = 2 - scale / (scale - 2 * weighted)
+        shape = float(np.clip((size * shape + PRIOR_ROWS * PRIOR_SHAPE) / (size + PRIOR_ROWS), LIGHTEST, HEAVIEST))
+        scale *= 1 - min(shape, 0.9)
+    if scale <= 0:
+        return np.where(np.isnan(distances), np.nan, counted)
+    beyond = np.maximum(distances - start, 0.0) / scale
+    further = np.log1p(shape * beyond) / shape if shape > 1e-6 else beyond
+    extrapolated = np.exp(np.minimum(further, 50.0)) * len(ordinary) / size
+    return np.where(distances > ordinary[-1], np.maximum(extrapolated, len(ordinary)), counted)
 
 
-def _features(columns: Sequence[Column], measures: Sequence[Measure]) -> tuple[Floats, np.ndarray]:
-    """Return what predicts: each measure, cut off far out, and the levels of categories; and the column of each."""
-    rows = len(columns[0].codes)
-    blocks, owner = [np.ones((rows, 1))], [-1]
-    for measure in measures:
-        blocks.append(np.clip(np.nan_to_num(measure.z), -WIDEST, WIDEST)[:, None])
-        owner.append(measure.place)
-    for place, column in enumerate(columns):
-        if column.varies and len(column.levels) <= FEW_LEVELS and len(owner) < MOST_FEATURES:
-            blocks.append((column.codes[:, None] == np.arange(1, len(column.levels))).astype(np.float64))
-            owner += [place] * (len(column.levels) - 1)
-    return np.concatenate(blocks, axis=1), np.array(owner)
+def _count_beyond_gap(present: Floats, chance: float) -> int:
+    """Return how many of these rising numbers lie beyond a gap that is too wide for the tail that ends before it.
+
+    In a Pareto tail, the i-th largest number is ahead of the next one by a factor whose logarithm, times i, is
+    exponential with the same mean for all i; in a lighter tail this falls outward.
+    """
+    limit = max(int(APART * len(present)), 1)
+    top = np.log(np.maximum(present[::-1][: 3 * limit + FEWEST // 2], 1e-300))
+    steps = np.arange(1, len(top)) * (top[:-1] - top[1:])
+    upto = np.concatenate([[0.0], np.cumsum(steps)])
+    here = np.arange(1, min(limit, len(steps) - 1) + 1)  # the gap after so many numbers, beside the next steps inward
+    end = np.minimum(here + np.maximum(FEWEST, 2 * here), len(steps))
+    times = safe_divide(steps[: len(here)], (upto[end] - upto[here]) / (end - here))
+    wide = np.flatnonzero(times > np.log(limit / chance))
+    return int(wide[-1]) + 1 if len(wide) else 0

@@ -58,12 +58,11 @@ def card_list(findings: "Findings") -> str:
 
 def _cards(findings: "Findings", heading: str) -> str:
     parts = [f"<{heading}>{escape(findings.verdict)}</{heading}>"]
-    about_rows = [finding for finding in findings.items if finding.count]
-    notes = [finding for finding in findings.items if not finding.count]
+    with_rows = [finding for finding in findings.items if finding.count]
     for name, group in (
-        ("Likely faults", [finding for finding in about_rows if not finding.mild]),
-        ("To check", [finding for finding in about_rows if finding.mild]),
-        ("Notes", notes),
+        ("Likely faults", [finding for finding in with_rows if not finding.mild]),
+        ("To check", [finding for finding in with_rows if finding.mild]),
+        ("Notes", [finding for finding in findings.items if not finding.count]),
     ):
         if group:
             parts.append(f"<h2>{name}</h2>")
@@ -80,33 +79,26 @@ def _card(finding: "Finding", findings: "Findings") -> str:
     odd = how_odd(finding.severity)
     side = f'<div class="bar"><i style="width:{share:.0f}%"></i></div><p class="odd">{escape(odd)}</p>' if odd else ""
     advice = f"<p>{escape(finding.advice)}</p>" if finding.advice else ""
+    examples = ""
+    if finding.examples:  # as a table beside a typical row: the columns of the finding, then the first others
+        all_names = findings.data.column_names
+        first = [name for name in finding.columns if name in all_names]
+        others = [name for name in all_names if name not in first]
+        names = [*first, *others][: max(COLUMNS, min(len(first), 2 * COLUMNS))]
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("row", *names))
+        body = [_row(findings, row, names, finding.columns, f"{row:,}") for row in finding.examples]
+        if finding.typical is not None:
+            typical_row = _row(findings, finding.typical, names, (), f"typical: {finding.typical:,}")
+            body.append(typical_row.replace("<tr>", '<tr class="usual">', 1))
+        examples = (
+            f'<div class="rows" tabindex="0" role="region" aria-label="Examples: {escape(finding.sentence)}">'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+        )
     return (
         f'<article><div class="count">{count}</div><div><h3>{escape(finding.sentence)}</h3>'
         f'<p class="why">{escape(finding.reason)}</p>{advice}</div><div class="side">{side}</div>'
-        f"{_examples(finding, findings)}</article>"
+        f"{examples}</article>"
     )
-
-
-def _examples(finding: "Finding", findings: "Findings") -> str:
-    """Return the example rows as a table, beside a typical row."""
-    if not finding.examples:
-        return ""
-    names = _shown(finding.columns, findings.data.column_names)
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("row", *names))
-    body = [_row(findings, row, names, finding.columns, f"{row:,}") for row in finding.examples]
-    if finding.typical is not None:
-        typical_row = _row(findings, finding.typical, names, (), f"typical: {finding.typical:,}")
-        body.append(typical_row.replace("<tr>", '<tr class="usual">', 1))
-    return (
-        f'<div class="rows" tabindex="0" role="region" aria-label="Examples: {escape(finding.sentence)}">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
-
-
-def _shown(first: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns to show: those of the finding first."""
-    present = [name for name in first if name in names]
-    return [*present, *(name for name in names if name not in present)][: max(COLUMNS, min(len(present), 2 * COLUMNS))]
 
 
 def _row(findings: "Findings", row: int, names: Sequence[str], marked: Sequence[str], heading: str) -> str:

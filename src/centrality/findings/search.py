@@ -13,14 +13,13 @@ import pyarrow as pa
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import ModelRows
+from centrality.analysis.certificate import OddShare
 from centrality.analysis.drift import Change
-from centrality.analysis.odd_share import OddShare
 from centrality.chain import Chain
 from centrality.findings.columns import GapWords, is_gap_word, structures_in
-from centrality.findings.finding import Finding, Findings, as_kind_of
+from centrality.findings.finding import Finding, Findings, as_kind_of, verdict_of
 from centrality.findings.kinds import KINDS
 from centrality.findings.sheet import Sheet
-from centrality.findings.verdict import verdict_of
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
@@ -86,11 +85,11 @@ def check(
         odd_share = None if model is None else _odd_share(model, learned)
         if against is not None:
             old, changes, odd_share = _changes(against, learned, model, random_state)
-        is_own = model is None
-        if model is not None:
-            reader_of(model).configure(folder=folder_of(rows))
-        else:
+        fitted_here = model is None
+        if model is None:
             model = _fit(learned, given, random_state, folder_of(rows))
+        else:
+            reader_of(model).configure(folder=folder_of(rows))
         sheet = Sheet(
             data,
             learned,
@@ -98,19 +97,20 @@ def check(
             label,
             random_state,
             is_table=is_table,
-            is_own=is_own,
+            fitted_here=fitted_here,
             against=old,
             changes=changes,
             time=time,
             by=by,
             gap_words=_gap_words(rows, data) if isinstance(rows, str | os.PathLike) else {},
         )
-        items_found = _in_order(_independent(found for find in KINDS for found in find(sheet)))
-    verdict = verdict_of(items_found, data.num_rows)
+        findings = independent(finding for find in KINDS for finding in find(sheet))
+    findings.sort(key=lambda finding: -finding.weight)  # what is about no rows comes last
+    verdict = verdict_of(findings, data.num_rows)
     if odd_share is not None and odd_share.at_least:
         others = "the earlier rows" if against is not None else "those of the model"
         verdict += f" Compared with {others}, {str(odd_share).replace('At least', 'at least')}"
-    return Findings(verdict, items_found, _cells(sheet, items_found, frame), data, sheet.causes)
+    return Findings(verdict, tuple(findings), _cell_frame(sheet, findings, frame), data, sheet.causes)
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -121,10 +121,12 @@ def _laid_out(rows: ModelRows | Path_) -> tuple[Any, Any, bool]:
     """Return rows as a frame, as a model takes them, and whether their columns mean something by themselves."""
     if isinstance(rows, str | os.PathLike):
         with tables.open_rows(rows) as source:
-            kind, table = source.kind, source.table()
+            kind = source.kind
+            table = source.table()
         if kind == "images":
             return table, table["path"].to_pylist(), False
-        return table, table, table.num_columns < VECTORS or not _is_numbered(table.column_names)
+        are_numbered = table.column_names == [f"x{j}" for j in range(table.num_columns)]
+        return table, table, table.num_columns < VECTORS or not are_numbered
     if isinstance(rows, Sequence) and not is_frame(rows) and len(rows) and isinstance(rows[0], str | Path):
         names = [str(item) for item in rows]
         if all(name.lower().endswith(IMAGE_SUFFIXES) for name in names):
@@ -156,10 +158,6 @@ def _gap_words(path: Path_, data: pa.Table) -> dict[str, GapWords]:
     return words
 
 
-def _is_numbered(names: Sequence[str]) -> bool:
-    return list(names) == [f"x{j}" for j in range(len(names))]
-
-
 def _fit(
     items: Any, given: Sequence[str] | str | None, random_state: int | None, folder: str | None
 ) -> CentralityModel:
@@ -179,7 +177,8 @@ def _changes(
         shared = [name for name in items.column_names if name in new.column_names]
         if not shared:
             raise InputError(f"The two files have no column in common: {', '.join(items.column_names[:5])}.")
-        items, new = items.select(shared), new.select(shared)
+        items = items.select(shared)
+        new = new.select(shared)
     earlier = _fit(items, None, random_state, folder_of(against)) if model is None else model
     if hasattr(earlier, "representation_") and hasattr(earlier.representation_, "unreadable"):
         earlier.representation_.unreadable = 1.0
@@ -191,7 +190,7 @@ def _odd_share(model: CentralityModel, rows: Any) -> OddShare | None:
     return None if model.fitted_.inliers is None else model.odd_share(rows)
 
 
-def _independent(items: Iterable[Finding]) -> list[Finding]:
+def independent(items: Iterable[Finding]) -> list[Finding]:
     """Leave out findings whose rows are nearly all in earlier ones of the same columns: they follow from those."""
     left: list[Finding] = []
     for finding in items:
@@ -202,12 +201,7 @@ def _independent(items: Iterable[Finding]) -> list[Finding]:
     return left
 
 
-def _in_order(items: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Sort findings by severity times rows; what is about no rows comes last."""
-    return tuple(sorted(items, key=lambda finding: -finding.weight))
-
-
-def _cells(sheet: Sheet, items: Sequence[Finding], frame: Any) -> Any:
+def _cell_frame(sheet: Sheet, items: Sequence[Finding], frame: Any) -> Any:
     """Return how doubtful each cell is, as a frame like the data; those of findings are at least as doubtful as these.
 
     Of a broken tie the first column is named, and judged by the rest of the row already; gaps and odd groups are of

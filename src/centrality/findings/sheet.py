@@ -13,8 +13,7 @@ from centrality.analysis.severity import CAP
 from centrality.findings.cells import Tie, by_rest, cell_doubts, ties_between
 from centrality.findings.columns import Codes, Column, Floats, GapWords
 from centrality.findings.finding import EXAMPLES, Finding
-from centrality.findings.numbers import Prediction, predictions
-from centrality.findings.tails import far_out
+from centrality.findings.numbers import Prediction, far_out, predictions
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import RowReader, reader_of
 from centrality.representations.base import Representation
@@ -28,7 +27,7 @@ NO_ROWS = np.empty(0, dtype=np.intp)
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """The rows to be checked, and what can be known of them; each part is computed when it is first asked for."""
+    """The rows to be checked, and what the kinds of findings ask of them, computed once and when asked for."""
 
     data: pa.Table
     items: Any  # the rows as they came: a frame, texts, images
@@ -36,7 +35,7 @@ class Sheet:
     label: str | None
     random_state: int | None
     is_table: bool = True  # whether its columns mean something by themselves, as those of a vector do not
-    is_own: bool = True  # whether the model was fitted on these rows
+    fitted_here: bool = True  # whether the model was fitted on these rows
     against: pa.Table | None = None  # earlier rows
     changes: Sequence[Change] = ()  # what their drift says
     time: str | None = None  # the column by which rows are moments of series; None: they are not
@@ -55,10 +54,6 @@ class Sheet:
             if not any(is_kind(self.data[name].type) for is_kind in kinds)
         ]
 
-    def find_column(self, name: str) -> Column | None:
-        """Return the column of this name, if there is one."""
-        return next((column for column in self.columns if column.name == name), None)
-
     @property
     def parts(self) -> Representation | None:
         """Return what tells the parts of a row: the model's representation, if it has one."""
@@ -76,13 +71,13 @@ class Sheet:
         A model that was fitted elsewhere has seen ordinary rows. Of rows among which there may be odd ones, the tail of
         the scores is taken without the last fortieth of them.
         """
-        if self.is_own:
+        if self.fitted_here:
             return far_out(np.nanmax(self.scores) - self.scores, GAP_OF_SCORES)
         return np.nan_to_num(np.asarray(self.model.severity(self.items), dtype=np.float64), nan=1.0)
 
     @cached_property
     def cap(self) -> float:
-        """Return the largest severity told: farther out, tails that fit equally well disagree."""
+        """Return the largest severity that is stated: farther out, tails that fit equally well disagree."""
         return float(CAP * self.data.num_rows)
 
     @cached_property
@@ -126,7 +121,7 @@ class Sheet:
     @cached_property
     def causes(self) -> tuple[Finding, ...]:
         """Return the oddest rows, grouped by cause."""
-        from centrality.findings.kinds.groups import causes_of  # it looks at the sheet
+        from centrality.findings.kinds.rows import causes_of  # it looks at the sheet
 
         return tuple(causes_of(self))
 
@@ -138,10 +133,15 @@ class Sheet:
         *,
         columns: Sequence[str] = (),
         rows: Codes = NO_ROWS,
-        severity: float = 1.0,
+        severity: float | None = None,
         advice: str = "",
     ) -> Finding:
-        """Return a finding with at most five examples, spread over its rows, beside a typical row."""
+        """Return a finding with at most five examples, spread over its rows, beside a typical row.
+
+        Without a severity, it is how rare such rows are in this sheet.
+        """
+        if severity is None:
+            severity = self.one_in(rows) if len(rows) else 1.0
         places = np.unique(np.linspace(0, len(rows) - 1, min(EXAMPLES, len(rows))).astype(np.intp))
         return Finding(
             kind,

@@ -12,11 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from centrality._internal.checks import InputError, fraction, generator
 from centrality._internal.input import CheckedRows, ModelRows
 from centrality.analysis import conformal
-from centrality.analysis.certificate import Certificate, most_ordinary
-from centrality.analysis.monitor import Monitor
-from centrality.analysis.odd_share import OddShare, odd_share
+from centrality.analysis.certificate import Certificate, OddShare, most_ordinary, odd_share
+from centrality.analysis.monitor import Monitor, Streams
 from centrality.analysis.stability import Stability
-from centrality.analysis.streams import Streams
 from centrality.model.display import FittedAttributes
 from centrality.model.fitted import map_valid_rows
 from centrality.model.reader import RowReader

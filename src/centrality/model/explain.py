@@ -36,22 +36,21 @@ from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
 
 if TYPE_CHECKING:
-    from centrality.model.fitted import FittedModel
     from centrality.model.reader import RowReader
 
 
 FRACTIONS = np.array([1.0, 0.5, 0.25, 0.125], dtype=np.float32)  # of the way to the point that a feature is moved
 MIDDLE = 0.5  # the t whose slope chooses the features to try
-MOST_FEATURES_TRIED = 16  # one by one, of a row; 32, or all, name the right one no better (Ames, 80 columns)
+MOST_FEATURES_TRIED = 16  # features tried per row; 32, or all, name the right one no better (Ames, 80 columns)
 MOST_ROWS = 16  # from which further regions are searched for, each far from those before
 MOST_CHANGED = 16  # features that a correction changes
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
-ROWS_WALKED = 680  # rows of a block of paths toward the centre
+ROWS_WALKED = 680  # rows whose paths toward the centre are computed together
 VALUES_TRIED = 1 << 20  # limit on rows × columns × features tried in a block of explained rows
 NEIGHBOURS = 10  # a typical point is the mean of so many rows: a model stores no row itself
 REGION_ROWS = 4000  # rows searched for further regions, at most
-REGION_VALUES = 1 << 22  # numbers in these rows, at most, but for tables so wide that 200 rows have more
-PERIPHERAL = 0.2  # no region is searched for among this share of the rows: the least dense, and the least central
+REGION_VALUES = 1 << 22  # numbers in these rows, at most; but 200 rows are always searched
+PERIPHERAL = 0.2  # share of the rows, the least dense and the least central, that no region is searched in
 VALLEY = 0.5  # depth of the dip on the line between two points, in head scores, that separates two regions
 STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # where on that line the head score is looked at
 BISECTIONS = 10  # steps of the bisection that finds how far numbers must move
@@ -69,7 +68,7 @@ class ScoreField:
 
     scorer: NetworkScorer
     calibration: Calibration
-    reach: float  # the distance, in scaled units, within which scores change most
+    reach: float  # scaled units that a path may leave the box between row and centre
     refinement: Refinement | None = None  # learned from marks, added to both head scores
     context_calibration: ContextCalibration | None = None  # makes scores comparable between contexts
 
@@ -82,19 +81,21 @@ class ScoreField:
         change = self._head_scores(points) - self._head_scores(rows)
         gains = self._gains(rows, points, owner)
         # Where the point scores lower than the row, gains are those of the point when it moves toward the row.
-        above = np.flatnonzero((change < 0).any(1))
-        if len(above):
-            gains_of_points = self._gains(points[above], rows[above], owner)
-            gains[above] = np.where(change[above, :, None] < 0, gains_of_points, gains[above])
+        better = np.flatnonzero((change < 0).any(1))
+        if len(better):
+            gains_of_points = self._gains(points[better], rows[better], owner)
+            gains[better] = np.where(change[better, :, None] < 0, gains_of_points, gains[better])
         rest = np.maximum(np.abs(change) - gains.sum(2), 0.0)  # the change that no feature gains by itself
         step = np.abs(points - rows)
         square = safe_divide(step, step.max(1, keepdims=True)) ** 2
         square_of_feature = sum_by_feature(square, owner, int(owner.max()) + 1)
-        blame = gains + rest[:, :, None] * _normalized(square_of_feature)[:, None]
+        shares_of_squares = safe_divide(square_of_feature, square_of_feature.sum(1, keepdims=True))
+        blame = gains + rest[:, :, None] * shares_of_squares[:, None]
         # If the change is only rounding, share it by distance.
         blame = np.where(blame.any(2, keepdims=True), blame, square_of_feature[:, None])
         share_within_feature = safe_divide(square, square_of_feature[:, owner])
-        return np.asarray(_normalized(blame)[:, :, owner] * share_within_feature[:, None])
+        shares = safe_divide(blame, blame.sum(2, keepdims=True))
+        return np.asarray(shares[:, :, owner] * share_within_feature[:, None])
 
     def _gains(self, rows: Matrix, points: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, 2, features)
         """Return by how much each head score rises when one feature alone moves toward the point, at the best fraction.
@@ -114,8 +115,8 @@ class ScoreField:
         raw = self.raw_on_lines(starts, steps, np.tile(FRACTIONS, (len(steps), 1)))
         scores = self.calibration.units(raw.reshape(-1, 2))
         if self.refinement is not None:
-            moved = starts[:, None].astype(np.float64) + steps[:, None] * FRACTIONS[:, None]
-            scores = scores + self.refinement.shift(moved.reshape(-1, p))[:, None]
+            points_on_lines = starts[:, None].astype(np.float64) + steps[:, None] * FRACTIONS[:, None]
+            scores = scores + self.refinement.shift(points_on_lines.reshape(-1, p))[:, None]
         best = scores.reshape(*candidates.shape, len(FRACTIONS), 2).max(2)
         gains = np.zeros((n, features, 2))
         gains_of_candidates = np.maximum(best - self._head_scores(rows)[:, None], 0.0)
@@ -131,9 +132,9 @@ class ScoreField:
         """Return paths of scaled points, (n, steps + 1, p), on which f(x, t) never falls; only `free` columns move.
 
         Each step goes either along the slope or straight toward the centre (far outside, slopes mislead), whichever
-        raises f more. Of several lengths, the best is taken: at most 1 / steps_left of the way to the centre; along the
-        slope, 1.5 times that length. In no column does a point lie farther than `reach` outside of the interval
-        from the row to the centre, so that all points stay finite in the user's units.
+        raises f more. Several lengths are tried, and the best is taken. The longest is 1 / steps_left of the way to the
+        centre, and along the slope 1.5 times that. In no column does a point lie farther than `reach` outside of the
+        interval from the row to the centre, so that all points stay finite in the user's units.
         """
         low = np.minimum(rows, centre) - self.reach
         high = np.maximum(rows, centre) + self.reach
@@ -178,15 +179,15 @@ class ScoreField:
     def slope(self, rows: Matrix, t: float) -> Matrix:  # (n, p)
         """Return the derivative of the score at t by the scaled rows, as if calibration were "soft"."""
         z = rows.astype(np.float32)
-        on_lines, back = self.scorer.along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
+        on_lines, pull_back = self.scorer.along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
         outputs = on_lines[:, :, 0]
         soft = self.calibration.as_soft()
         raw = soft.raw(outputs)
         by_outputs = soft.raw_back(outputs, soft.mixing.weights(soft.units(raw), t) * soft.unit_slopes(raw))
-        # Far away, slopes may be too small for float32: they are divided by the largest one until they are summed.
+        # Far away, slopes may be too small for float32: divide by the largest one, and multiply again after summing.
         largest = np.abs(by_outputs).max((0, 2), keepdims=True)
         by_outputs = safe_divide(by_outputs, largest)
-        slope = back(by_outputs[:, :, None].astype(np.float32)).astype(np.float64) * largest[0]
+        slope = pull_back(by_outputs[:, :, None].astype(np.float32)).astype(np.float64) * largest[0]
         return np.asarray(slope if self.refinement is None else slope + self.refinement.slope(rows))
 
     def raw_on_lines(self, start: Floats, step: Floats, at: Floats) -> Matrix:  # (n, s, 2)
@@ -210,11 +211,6 @@ def sum_by_feature(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matri
     return sums
 
 
-def _normalized(sizes: Matrix) -> Matrix:  # (..., features)
-    """Divide sizes by their sum; sizes that are all 0 stay 0."""
-    return safe_divide(sizes, sizes.sum(-1, keepdims=True))
-
-
 def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: ScoreField, scaling: Scaling) -> Matrix:
     """Return a typical point of each region, (k, p), in the user's units.
 
@@ -223,8 +219,9 @@ def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: Scor
     points = [centre_of(rows, scores, scaling)]
     count = min(rows.shape[0], REGION_ROWS, max(REGION_VALUES // rows.shape[1], 200))
     sample = subsample_evenly(np.arange(rows.shape[0]), count)
-    # A group far away is odd, however dense it is: the point that its rows are compared with lies elsewhere.
-    sample = sample[_not_peripheral(local[sample]) & _not_peripheral(scores[sample])]
+    # A group far away is odd, however dense it is: so it gets no typical point.
+    is_dense = local[sample] >= np.quantile(local[sample], PERIPHERAL)
+    sample = sample[is_dense & (scores[sample] >= np.quantile(scores[sample], PERIPHERAL))]
     central = rows[sample]
     height = local[sample]
     group = _farthest_first_groups(scaling.scaled(central), int(height.argmax()))
@@ -238,7 +235,7 @@ def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: Scor
 
 
 def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
-    """Return the mean of the deepest row and its nearest neighbours, which is no row itself."""
+    """Return the mean of the deepest row and its nearest neighbours: a mean, so that no row is stored."""
     n = rows.shape[0]
     deepest = scaling.scaled(rows[[int(scores.argmax())]])
     size = rows_per_block(rows.shape[1])
@@ -247,10 +244,6 @@ def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  #
     nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
     neighbours, unit = divide_by_units(dense(rows[np.sort(nearest)]).astype(np.float64))
     return np.asarray(neighbours.mean(0) * unit)
-
-
-def _not_peripheral(scores: Matrix) -> NDArray[np.bool_]:
-    return np.asarray(scores >= np.quantile(scores, PERIPHERAL))
 
 
 def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p) -> (n,)
@@ -344,7 +337,11 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
     fitted = reader.fitted
     vectors = reader.vectors(X)
     owner = reader.owner()
-    frequent = _frequent_values(fitted)
+    frequent = np.empty((0, fitted.width))  # (levels, p) values of each column that are frequent in the training rows
+    columns = fitted.training_scores.columns
+    if columns is not None and fitted.context is None:
+        pairs = zip(columns.values.T, columns.upto.T, strict=True)
+        frequent = np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
     typical = fitted.typical_for(vectors)
     bound = fitted.offset_for(t)
     values = reader.values(X, vectors)
@@ -377,7 +374,7 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
 
 @dataclass(frozen=True)
 class Change:
-    """A corrected row, the groups of its numbers that were changed, and whether its score reaches the bound."""
+    """A corrected row, the features that were changed, and whether its score reaches the bound."""
 
     row: Matrix  # (p,)
     groups: tuple[int, ...]
@@ -392,58 +389,47 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
     """
     if score(row[None])[0] >= bound:
         return Change(row, (), enough=True)
-    numbers = np.bincount(owner)
+    width_of_feature = np.bincount(owner)
     options = [
         (int(group), goal)
         for group in np.unique(owner[(row != goals).any(0)])
-        for goal in (goals if numbers[group] == 1 else goals[:1])
+        for goal in (goals if width_of_feature[group] == 1 else goals[:1])
     ]
     chosen: list[int] = []
     changed = row
-    enough = False
-    while options and not enough and len(chosen) < MOST_CHANGED:
+    is_enough = False
+    while options and not is_enough and len(chosen) < MOST_CHANGED:
         candidates = np.stack([np.where(owner == group, goal, changed) for group, goal in options])
         scores = score(candidates)
         best = int(scores.argmax())
         changed = candidates[best]
-        enough = bool(scores[best] >= bound)
+        is_enough = bool(scores[best] >= bound)
         chosen.append(options[best][0])
         options = [(group, goal) for group, goal in options if group != chosen[-1]]
     # Frequent values that seem to fit an odd row may lead to a dead end; the typical point alone does not.
-    if not enough and len(goals) > 1:
+    if not is_enough and len(goals) > 1:
         return smallest_change(score, row, goals[:1], owner, bound)
-    if not enough:
+    if not is_enough:
         return Change(row, (), enough=False)
     for group in chosen[:-1]:
         without = np.where(owner == group, row, changed)
         if score(without[None])[0] >= bound:
             chosen = [other for other in chosen if other != group]
             changed = without
-    of_one_number = np.isin(owner, [group for group in chosen if numbers[group] == 1])
-    return Change(_shorten_change(score, row, changed, of_one_number, bound), tuple(chosen), enough=True)
-
-
-def _frequent_values(fitted: "FittedModel") -> Matrix:  # (levels, p)
-    """Return values of each column that are frequent in the training rows; none if the model has a context."""
-    columns = fitted.training_scores.columns
-    if columns is None or fitted.context is not None:
-        return np.empty((0, fitted.width))
-    pairs = zip(columns.values.T, columns.upto.T, strict=True)
-    return np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
-
-
-def _shorten_change(score: Score, row: Matrix, changed: Matrix, movable: NDArray[np.bool_], bound: float) -> Matrix:
-    """Move `movable` numbers back toward the row, by bisection, as far as the score still reaches `bound`."""
+    # Move single numbers back toward the row, by bisection, as far as the score still reaches the bound.
+    movable = np.isin(owner, [group for group in chosen if width_of_feature[group] == 1])
     low = 0.0
     high = 1.0
+    shorter = changed
     for _ in range(BISECTIONS):
         share = (low + high) / 2
         candidate = np.where(movable, row + share * (changed - row), changed)
         if score(candidate[None])[0] >= bound:
             high = share
+            shorter = candidate
         else:
             low = share
-    return np.where(movable, row + high * (changed - row), changed) if high < 1 else changed
+    return Change(shorter, tuple(chosen), enough=True)
 
 
 def _with_whole_counts(

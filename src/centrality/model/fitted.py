@@ -1,9 +1,9 @@
 """A fitted model: from vectors to scores, contributions and thresholds.
 
 Rows come in as (n, p) arrays or CSR matrices in the user's units, already checked. They pass through the networks,
-whose outputs become two raw scores (`raw`), and these two calibrated scores, of the global and of the local head
-(`units`). All else follows from these two: the score at t is their mixture, the centrality is the mixture squeezed into
-[0, 1].
+whose outputs become two raw scores (`raw`), and these the two head scores, global and local: `units` when calibrated,
+`heads` when also squeezed into [0, 1]. All else follows from these two: the score at t is their mixture, the centrality
+is the mixture squeezed into [0, 1].
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,9 @@ from scipy import sparse
 
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError, optional
-from centrality._internal.devices import cores, is_cpu
+from centrality._internal.devices import count_threads
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
-from centrality.analysis.apart import count_apart
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.report import Report
 from centrality.engine import engine
@@ -64,7 +63,7 @@ def block_by_block(
     if len(starts) == 1:
         return work(X)
     result: NDArray[Number] | None = None
-    threads = cores() if is_cpu(device) else 1
+    threads = count_threads() if device == "cpu" else 1
     map_starts: Callable[..., Iterable[NDArray[Number]]]
     with ThreadPoolExecutor(threads) as pool:  # no thread starts before it has work
         map_starts = pool.map if threads > 1 else map
@@ -97,7 +96,7 @@ def map_valid_rows(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) 
 
 def scorer_for(network: Network, device: str = "cpu") -> NetworkScorer:
     """Return the scorer of this network on this device."""
-    if network.layout.standard and is_cpu(device):
+    if network.layout.standard and device == "cpu":
         return EngineScorer(network, engine())
     optional("torch", "torch")
     from centrality.torch.module import TorchScorer  # brings torch
@@ -118,7 +117,7 @@ class FittedModel(FrozenArrays):
     scaling: Scaling
     calibration: Calibration
     noise_scale: tuple[float, ...]
-    members_differ: bool  # several networks, each trained on other rows
+    members_differ: bool  # several networks, each trained on different rows
     offset: float  # the score at `offset_at_t` below which `predict` says outlier
     offset_at_t: float
     offsets: Matrix | None  # (OFFSET_STEPS + 1,) the offsets from t = 0 to t = 1; None after marks, which set only one
@@ -136,7 +135,7 @@ class FittedModel(FrozenArrays):
     device: str = field(default="cpu", compare=False)  # the device that scores
 
     def knows_offset_for(self, t: float) -> bool:
-        """Say whether it is known at this t which rows are outliers: marks set it at one t only."""
+        """Say whether the model has a threshold at this t: marks set it at one t only."""
         return self.offsets is not None or t == self.offset_at_t
 
     def offset_for(self, t: float) -> float:
@@ -145,8 +144,8 @@ class FittedModel(FrozenArrays):
             return self.offset
         if self.offsets is None:
             raise InputError(
-                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: marks set "
-                "it. Learn them at this t."
+                f"This model's threshold was learned from marks at t={self.offset_at_t:g}; there is none at t={t:g}. "
+                "Learn the marks at this t."
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
@@ -173,11 +172,8 @@ class FittedModel(FrozenArrays):
     def _gpu_scorers(self) -> dict[str, DeviceScorer]:  # by device
         return {}
 
-    def _gpu_scorer(self, rows: Any) -> DeviceScorer | None:
-        """Return the scorer of the GPU that holds the rows or the model; None if the rows are scored on the CPU."""
-        device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
-        if not device.startswith("cuda") or sparse.issparse(rows):
-            return None
+    def _gpu_scorer(self, device: str) -> DeviceScorer:
+        """Return the scorer of this GPU, which holds the rows or the model."""
         from centrality.torch.module import DeviceScorer  # brings torch
 
         if device not in self._gpu_scorers:
@@ -190,11 +186,9 @@ class FittedModel(FrozenArrays):
             return None
         if self.context is not None:
             return None
-        fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
-        return X.detach() if fits and bool(X.isfinite().all()) else None
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_gpu_scorers"}
+        has_all_columns = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width
+        is_scorable = has_all_columns and X.is_floating_point() and self.names is None
+        return X.detach() if is_scorable and bool(X.isfinite().all()) else None
 
     @property
     def width(self) -> int:
@@ -226,7 +220,7 @@ class FittedModel(FrozenArrays):
         return rows if self.context is None else self.context.absolute(rows)
 
     def _in_context_of(self, points: Matrix, rows: Matrix) -> Matrix:  # (n, p), (n, p) -> (n, p)
-        """Return the points, each with the context columns of the row of the same number."""
+        """Return the points, each with the context columns of the matching row."""
         if self.context is not None:
             points = points.copy()
             points[:, self.context.given] = rows[:, self.context.given]
@@ -242,10 +236,10 @@ class FittedModel(FrozenArrays):
         Without `points`, that is the nearest typical point.
         """  # (n, 2)
         points = self.typical if points is None else points
-        number = self.nearest(points, rows)
+        index = self.nearest(points, rows)
         if self.context is None:
-            return self.units(points)[number]
-        return self.units(self._in_context_of(points[number], dense(rows)))
+            return self.units(points)[index]
+        return self.units(self._in_context_of(points[index], dense(rows)))
 
     # From rows to scores, each by one forward pass.
 
@@ -255,8 +249,9 @@ class FittedModel(FrozenArrays):
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the head scores: global and local, calibrated so that they can be mixed."""  # (n, 2)
-        if (gpu_scorer := self._gpu_scorer(rows)) is not None:
-            return gpu_scorer.units(rows)
+        device = str(cast(Any, rows).device) if hasattr(rows, "is_cuda") else self.device
+        if device.startswith("cuda") and not sparse.issparse(rows):
+            return self._gpu_scorer(device).units(rows)
         units = map_blocks(
             lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
         )
@@ -360,7 +355,8 @@ class FittedModel(FrozenArrays):
     ) -> Matrix:
         """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
         origins = self.origins(rows, baseline)
-        return self.mixing.contributions(self.contributions(rows, baseline, owner), self.units(rows), origins, t)
+        contributions = self.contributions(rows, baseline, owner)
+        return self.calibration.mixing.contributions(contributions, self.units(rows), origins, t)
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return a path from each row toward the centre, on which f(x, t) never falls."""  # (n, steps + 1, p)
@@ -415,7 +411,7 @@ class FittedModel(FrozenArrays):
         return self.calibration_rows().scores(self.calibration.mixing, t)
 
     def held_out_units(self, units: Matrix) -> Matrix:
-        """Return units of rows; for calibration rows of the fit, those by networks trained without the row.
+        """Return units of rows; calibration rows of the fit get those by networks trained without the row.
 
         The rows must be those of the fit, in their order; otherwise all keep the given units.
         """
@@ -429,7 +425,7 @@ class FittedModel(FrozenArrays):
     def calibration_row_numbers(self, scores: Matrix, t: float) -> NDArray[np.intp] | None:
         """Say which of the rows with these scores at t are calibration rows; None if they are not the rows of the fit.
 
-        They are taken for the rows of the fit if they are as many and their scores are ordered alike.
+        They count as the rows of the fit if they are as many and their ranks agree.
         """
         inliers = self.inliers
         valid = np.flatnonzero(~np.isnan(scores))
@@ -444,9 +440,9 @@ class FittedModel(FrozenArrays):
         """Say which of the rows with these units are too odd to belong to the tail of the others' scores."""
         scores = self.mixing.mixed(self.held_out_units(units), t)
         order = np.argsort(scores, kind="stable")  # rows without a score come last
-        apart = np.zeros(len(scores), dtype=bool)
-        apart[order[: count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
-        return apart
+        is_apart = np.zeros(len(scores), dtype=bool)
+        is_apart[order[: conformal.count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
+        return is_apart
 
     def calibration_count(self, t: float) -> int:
         """Return how many calibration rows count as inliers at t; 0 if the model has none."""
@@ -462,7 +458,7 @@ class FittedModel(FrozenArrays):
         return self.inliers
 
     def bounds(self, low: float) -> Matrix:
-        """Return the `low` quantile of each head over the calibration rows, or over the training rows without them."""
+        """Return the `low` quantile of each head over the calibration rows, or over training rows if there are none."""
         if not 0 < low < 1:
             raise InputError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
         if self.inliers is not None:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
 from centrality._internal.text import none_if_missing
+from centrality.analysis.certificate import most_odd
 from centrality.analysis.conformal import CalibrationRows, subsample_evenly
 from centrality.analysis.drift import TrainingScores
-from centrality.analysis.odd_share import most_odd
 from centrality.model.fitted import FittedModel, map_valid_rows
 from centrality.network.refinement import LearnedRefinement, ScoredRows, learn
 

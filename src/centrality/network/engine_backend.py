@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
-from centrality._internal.input import CheckedRows
+from centrality._internal.input import CheckedRows, as_floats
 from centrality.engine import Engine, engine
 from centrality.network.calibration import Calibration, rescaling
 from centrality.network.network import BACKGROUND_PARTS, LOWEST, Network
-from centrality.network.scaling import Scaling, as_floats
+from centrality.network.scaling import Scaling
 
 Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
 Matrix = NDArray[np.float64]
@@ -21,7 +21,7 @@ Prepared = tuple[Scaling, Calibration, object, object, object]  # both, then eng
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # from derivatives by outputs to those by points
 
 NOT_FINITE = (
-    "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its file again, "
+    "This model gives scores that are not finite: its weights are damaged or out of range. Copy its file again, "
     "or fit it again."
 )
 

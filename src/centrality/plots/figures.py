@@ -52,16 +52,15 @@ def title(t: float) -> str:
 def new_figure(width: float, height: float) -> "Figure":
     """Return an empty figure that belongs to nobody, and that notebooks show without any magic."""
     kind = optional("matplotlib.figure", "plots").Figure
-    figure_class = type("Figure", (kind,), {"_repr_png_": _as_png, "__module__": kind.__module__})
+
+    def as_png(figure: "Figure") -> bytes:
+        file = BytesIO()
+        figure.savefig(file, format="png", dpi=DPI / 2)
+        return file.getvalue()
+
+    figure_class = type("Figure", (kind,), {"_repr_png_": as_png, "__module__": kind.__module__})
     figure: Figure = figure_class(figsize=(width, height), layout="constrained", dpi=DPI)
     return figure
-
-
-def _as_png(figure: "Figure") -> bytes:
-    """Return the figure as the bytes of a PNG file, which is what notebooks ask for."""
-    file = BytesIO()
-    figure.savefig(file, format="png", dpi=DPI / 2)
-    return file.getvalue()
 
 
 def new_wide_figure(width: float, height: float) -> tuple["Figure", float]:
@@ -108,22 +107,19 @@ def profile(
                 axes.plot(ts, all_scores[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
         axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
     else:
-        _named_lines(axes, ts, mixing(heads[list(rows)], ts), [f"row {row:,}" for row in rows])
+        # A line a row, named at its right end; line styles differ, too, for those who do not see the colours.
+        lines = mixing(heads[list(rows)], ts)
+        ends = lines[:, -1]
+        order = np.argsort(ends)
+        for k, (line, label_height) in enumerate(zip(order, spread(ends[order], 0.04), strict=True)):
+            colour = LINE_COLOURS[k % len(LINE_COLOURS)]
+            style = LINE_STYLES[k // len(LINE_COLOURS) % len(LINE_STYLES)]
+            axes.plot(ts, lines[line], color=colour, linewidth=1.6, linestyle=style)
+            axes.annotate(f"row {rows[line]:,}", (1, ends[line]), (1.02, label_height), color=colour, va="center",
+                          fontsize=8, annotation_clip=False)  # fmt: skip
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="t:  0 is global, 1 is local", ylabel="centrality")
     axes.legend(frameon=False, fontsize=8)
     return figure
-
-
-def _named_lines(axes: "Axes", ts: Sequence[float], scores: Array, names: Sequence[str]) -> None:
-    """Draw a line a row, named at its right end; line styles differ, too, for those who do not see the colours."""
-    ends = scores[:, -1]
-    order = np.argsort(ends)
-    for k, (row, label_height) in enumerate(zip(order, spread(ends[order], 0.04), strict=True)):
-        colour = LINE_COLOURS[k % len(LINE_COLOURS)]
-        style = LINE_STYLES[k // len(LINE_COLOURS) % len(LINE_STYLES)]
-        axes.plot(ts, scores[row], color=colour, linewidth=1.6, linestyle=style)
-        axes.annotate(names[row], (1, ends[row]), (1.02, label_height), color=colour, va="center", fontsize=8,
-                      annotation_clip=False)  # fmt: skip
 
 
 def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] | None = None) -> "Figure":

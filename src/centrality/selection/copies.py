@@ -19,9 +19,8 @@ from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
-from centrality.representations._date_texts import learn_format
 from centrality.representations.base import as_arrow, is_frame
-from centrality.representations.dates import read_dates, zone_of
+from centrality.representations.dates import learn_format, read_dates, zone_of
 from centrality.representations.identifiers import BEYOND_DOUBLES, names_rows
 from centrality.representations.images import CORRUPT, SkippedImages, content_of, decode
 from centrality.selection.coincidence import expected_by_chance
@@ -48,8 +47,14 @@ def vectors_of_table(table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
     nearly all rows, the noise of copies would set the unit. Other tables are read by `Table`, but with each date as one
     number: as parts of a calendar, two days that follow one another may differ more than two that share a weekday.
     """
-    for place, name in enumerate(table.column_names):
-        table = table.set_column(place, name, _dates_as_numbers(table[name]))
+    # Dates, also those written as text, become seconds since 1970.
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        format = learn_format(column.cast(pa.string()))[0] if is_text(column.type) else None
+        is_moment = pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)
+        if format is not None or is_moment:
+            moments, _ = read_dates(column, format, zone_of(column, format))
+            seconds = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
+            table = table.set_column(place, name, pa.chunked_array([pa.array(seconds, from_pandas=True)]))
     if not are_finite_numbers(table):
         reader = Table(unreadable=1.0, blocks=False)
         try:
@@ -70,18 +75,6 @@ def vectors_of_table(table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
     scaled = Scaling.fit(matrix, "standard").scaled(matrix)
     scaled -= np.median(scaled, axis=0)  # where most rows are, since float32 is finest near 0
     return scaled.astype(np.float32), np.arange(table.num_columns)
-
-
-def _dates_as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of dates, also of those written as text, as seconds since 1970; any other as it is."""
-    format = learn_format(column.cast(pa.string()))[0] if is_text(column.type) else None
-    if format is None and not pa.types.is_temporal(column.type):
-        return column
-    if pa.types.is_time(column.type) or pa.types.is_duration(column.type):
-        return column
-    moments, _ = read_dates(column, format, zone_of(column, format))
-    seconds = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
-    return pa.chunked_array([pa.array(seconds, from_pandas=True)])
 
 
 def of_texts(texts: Sequence[str | None]) -> Floats:
@@ -305,23 +298,19 @@ def _comparable(X: ModelRows, model: CentralityModel | None, skipped: SkippedIma
         table = pa.table({"text": pa.array(items, pa.string())})
         return _Compared(table, lambda rows: (texts([items[row] for row in rows]), None), skipped, FAR_BELOW_OF_TEXTS)
     table = as_arrow(X)
-    cells = _with_nested_cells_as_texts(table)
+    # Each list or structure becomes a short text that equal ones have in common.
+    cells = table
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+            short = [
+                None if cell is None else f"{len(cell)} values {hashlib.sha256(repr(cell).encode()).hexdigest()[:12]}"
+                for cell in column.to_pylist()
+            ]
+            cells = cells.set_column(place, name, pa.array(short, pa.string()))
     if by_model is None:
         return _Compared(cells, lambda rows: vectors_of_table(table.take(rows)), skipped)
     rows_of = table.take if is_frame(X) else np.asarray(X).__getitem__  # a model fitted on arrays takes arrays
     return _Compared(cells, lambda rows: (by_model(rows_of(rows)), None), skipped)
-
-
-def _with_nested_cells_as_texts(table: pa.Table) -> pa.Table:
-    """Return the table with a short text for each list or structure, which equal ones have in common."""
-    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
-            texts = [
-                None if cell is None else f"{len(cell)} values {hashlib.sha256(repr(cell).encode()).hexdigest()[:12]}"
-                for cell in column.to_pylist()
-            ]
-            table = table.set_column(place, name, pa.array(texts, pa.string()))
-    return table
 
 
 def _are_images(items: Sequence[Any]) -> bool:
@@ -352,18 +341,16 @@ def _group(kind: str, rows: NDArray[np.intp], compared: _Compared, columns: Sequ
             path = image.get("path") if isinstance(image, dict) else image
             names.append(str(path) if isinstance(path, str | Path) else f"image {row}")
         return CopyGroup(kind, tuple(rows.tolist()), names=tuple(names))
-    table = compared.table
-    chosen = table.take(rows)
-    cells = {table.column_names[j]: _cells(chosen.column(j)) for j in columns}
-    differs = {name: values for name, values in cells.items() if any(value != values[0] for value in values)}
+    chosen = compared.table.take(rows)
+    differs: dict[str, list[object]] = {}
+    for j in columns:
+        try:
+            values = list(chosen.column(j).to_pylist())
+        except (OverflowError, ValueError):  # Python has no dates beyond the year 9999
+            values = [None if np.isnat(moment) else str(moment) for moment in chosen.column(j).to_numpy()]
+        if any(value != values[0] for value in values):
+            differs[chosen.column_names[j]] = values
     return CopyGroup(kind, tuple(rows.tolist()), differs)
-
-
-def _cells(column: pa.ChunkedArray) -> list[object]:
-    try:
-        return list(column.to_pylist())
-    except (OverflowError, ValueError):  # Python has no dates beyond the year 9999
-        return [None if np.isnat(moment) else str(moment) for moment in column.to_numpy()]
 
 
 def _counted(count: int, noun: str) -> str:

@@ -238,14 +238,12 @@ class Picker:
             return np.asarray(rows[order[::-1] if self.what == "typical" else order][:k])
         sample = sample_for(k, rows, self.rng)
         Z = self.fitted.scaling.apply(self.vectors[sample])
-        weight = None if self.what == "diverse" else self._weights(sample)
+        weight = None
+        if self.what in OUTLYING:  # the least central need not be covered
+            scores = self._scores(sample)
+            weight = (scores >= np.quantile(scores, OUTLYING[self.what])).astype(np.float32)
         chosen = spread(Z, k, self.rng, weight, squared=self.what == "to label", progress=self.progress)
         return np.asarray(sample[chosen])
 
     def _scores(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         return map_valid_rows(self.vectors[rows], lambda block: self.fitted.scores(block, self.t))
-
-    def _weights(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return 0 for the least central of these rows, which need not be covered, and 1 for the others."""
-        scores = self._scores(rows)
-        return (scores >= np.quantile(scores, OUTLYING[self.what])).astype(np.float32)
