@@ -31,9 +31,6 @@ from centrality.series import Timeline
 from centrality.tables import with_columns
 from centrality.tables.columns import first_few
 
-if TYPE_CHECKING:
-    from torch import nn
-
 # Settings that mean nothing on another machine.
 NOT_SAVED = ("cache", "device", "download", "folder", "progress", "unreadable")
 TIMES_BEYOND = 10  # the largest severity that is told, against the number of training rows, as in `severity`
