@@ -272,7 +272,7 @@ def load(
     encoder: Any = None,  # a module; the encoder of PictureRegions may be a function, too
     representation: Representation | None = None,
     device: str = "auto",
-) -> Any:  # one of three estimators: a union would make every caller ask which
+) -> Any:  # one of four estimators: a union would make every caller ask which
     """Return the FUSE, Chain, Timeline or PictureRegions that `save` wrote to `path`; it scores exactly as it did.
 
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own, or is that of a PictureRegions.

@@ -105,12 +105,16 @@ class VisionPatches(VisionEncoder):
     def _pixels(self, pictures: "list[Image]") -> "torch.Tensor":  # (n, 3, size, size)
         import torch
 
-        if self.processor is None:
-            return torch.from_numpy(np.stack([self._prepared(picture) for picture in pictures]))
-        sides = getattr(self.processor, "crop_size", None) or self.processor.size
-        size = int(sides.get("height") or sides.get("shortest_edge"))
+        size = self.size
+        if self.processor is not None:
+            sides = getattr(self.processor, "crop_size", None) or self.processor.size
+            size = int(sides.get("height") or sides.get("shortest_edge"))
         bicubic = optional("PIL.Image", "images").Resampling.BICUBIC
         resized = [picture.resize((size, size), bicubic) for picture in pictures]
+        if self.processor is None:
+            colours = np.stack([np.asarray(picture, dtype=np.float32) for picture in resized]) / 255
+            scaled = ((colours - self.mean) / self.std).astype(np.float32)
+            return torch.from_numpy(scaled.transpose(0, 3, 1, 2).copy())
         ready = self.processor(images=resized, do_resize=False, do_center_crop=False, return_tensors="pt")
         pixels: torch.Tensor = ready["pixel_values"]
         return pixels
