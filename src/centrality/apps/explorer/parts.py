@@ -42,7 +42,7 @@ class Part:
 
 
 def table_of(model: CentralityModel) -> Table | None:
-    """Return what representation the rows of a model part by part; None if rows are one part each."""
+    """Return the representation by which a model reads rows part by part; None if rows are one part each."""
     representation = model.representation_ if isinstance(model, Chain) else None
     return representation if isinstance(representation, Table) and representation.block_kinds() else None
 
