@@ -365,8 +365,10 @@ def estimate_weights(
     """Estimate how much more frequent rows like each calibration row are among the new rows, by a classifier.
 
     It tells new rows from calibration rows by their numbers and the squares of these; each row is judged by a
-    classifier that has not seen it.
+    classifier that has not seen it. What share of the rows it judges alike are new is counted (isotonic regression): a
+    classifier is too sure, above all of the few rows that carry the weight.
     """
+    from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.preprocessing import StandardScaler
@@ -380,8 +382,11 @@ def estimate_weights(
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
     log_odds = cross_val_predict(
         classifier, np.hstack([scaled, scaled**2]), is_new, cv=folds, method="decision_function"
-    )[: len(calibration)]
-    weights = np.exp(np.clip(log_odds, -50, 50))
+    )
+    least = 0.5 / len(rows)
+    counted = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(log_odds, is_new)
+    share_new = counted.predict(log_odds[: len(calibration)])
+    weights = share_new / (1 - share_new)
     return np.asarray(np.minimum(weights, np.quantile(weights, LARGEST)))
 
 
