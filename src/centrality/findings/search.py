@@ -19,6 +19,7 @@ from centrality.chain import Chain
 from centrality.findings.columns import GapWords, is_gap_word, structures_in
 from centrality.findings.finding import Finding, Findings, as_kind_of, verdict_of
 from centrality.findings.kinds import KINDS
+from centrality.findings.kinds.numbers import find_far_numbers
 from centrality.findings.sheet import Sheet
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
@@ -111,6 +112,19 @@ def check(
         others = "the earlier rows" if against is not None else "those of the model"
         verdict += f" Compared with {others}, {str(odd_share).replace('At least', 'at least')}"
     return Findings(verdict, tuple(findings), _cell_frame(sheet, findings, frame), data, sheet.causes)
+
+
+def far_numbers(rows: ModelRows | Path_, model: CentralityModel) -> list[Finding]:
+    """Find numbers that are far from all that the rest of their rows says, in columns that a model reads.
+
+    Of so many cells as odd, at most a tenth would be there by chance if the tails of ordinary cells are Pareto tails.
+    """
+    _, items, is_table = _laid_out(rows)
+    if not is_table:
+        return []
+    read = set(reader_of(model).input_spec().columns or items.column_names)
+    data = items.select([name for name in items.column_names if name in read])
+    return list(find_far_numbers(Sheet(data, data, model, None, 0)))
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """centrality detect: name the rows that are outliers, at an error rate that the user chooses."""
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from centrality._internal.checks import InputError
@@ -27,10 +29,12 @@ if TYPE_CHECKING:
     from centrality.analysis.conformal import Rule, Scores
     from centrality.bulk.adapter import Adapter
     from centrality.model.fitted import FittedModel
+    from centrality.model.interface import CentralityModel
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
 RULES = ("fdr", "false_positives", "contamination")
 SHOWN = 20  # outliers printed; all of them go to -o
+MOST_BY_CELLS = 200_000  # rows of a file whose cells are compared: five seconds and 1 GB for 20 columns
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -56,7 +60,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     """Return the outliers, the oddest first, and the centrality below which rows were called outliers.
 
-    Where the rule calls none, `apart` are the rows that stand apart from the others.
+    Where the rule calls none, `apart` are the rows that stand out: by their scores, or by a number that is far from all
+    that the rest of the row says.
     """
     if _series.is_series(arguments):
         result = _series.detect(arguments)
@@ -93,8 +98,13 @@ def run(arguments: argparse.Namespace) -> Result:
         "smallest_p_value": smallest,
         "by_themselves": arguments.model is None,  # the model was fitted on the same rows
         "found": outliers,
-        "apart": [] if outliers else _apart(fitted, units, t),
+        "apart": [] if outliers else _standing_out(arguments, model, units, t),
     }
+    if not outliers and (why := _why_no_cells(arguments.data, len(units))):
+        result["cells_not_compared"] = why
+    named = np.array([each["row"] for each in outliers or result["apart"]], dtype=np.intp)
+    if len(named) and (certificate := fitted.certificate(named, units, t)) is not None:
+        result["certificate"] = asdict(certificate) | {"at_least": certificate.at_least, "text": str(certificate)}
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.data != "-" and (outliers or result["apart"] or arguments.output):  # stdin cannot be read again
@@ -152,26 +162,53 @@ def _outliers(
     return outliers, float(calibration.p_values(mixing, t, np.array([np.nanmin(scores)]))[0])
 
 
-def _apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[str, Any]]:
-    """Return the rows that stand apart, the oddest first; they are compared with the others of the file."""
+def _why_no_cells(data: str, rows: int) -> str:
+    """Say why the cells of these rows are not compared; an empty text if they are."""
+    if data == "-":
+        return "stdin can be read once only"
+    return f"there are over {MOST_BY_CELLS:,} rows" if rows > MOST_BY_CELLS else ""
+
+
+def _standing_out(
+    arguments: argparse.Namespace, model: "CentralityModel", units: "Scores", t: float
+) -> list[dict[str, Any]]:
+    """Return the rows that stand out, the oddest first: by their scores among the others, or by a cell.
+
+    Those that are named for a cell alone say for which; their severity is the cell's.
+    """
     import numpy as np
 
     from centrality.analysis.conformal import p_values
     from centrality.analysis.severity import Tail, severity
+    from centrality.findings.search import far_numbers
 
+    fitted = model.fitted_
     apart = fitted.stands_apart(units, t)
     scores = fitted.mixing.mixed(fitted.held_out_units(units), t)
     others = np.sort(scores[~apart & ~np.isnan(scores)])
-    rows = np.flatnonzero(apart)
-    rows = rows[np.argsort(scores[rows], kind="stable")]
-    columns: dict[str, Any] = {
+    severities = severity(others, scores, Tail.of(others))
+    cells: dict[int, tuple[str, float]] = {}
+    if not _why_no_cells(arguments.data, len(units)):
+        for finding in far_numbers(arguments.data, model):
+            for row in finding.rows.tolist():
+                if not apart[row] and finding.severity > cells.get(row, ("", 0.0))[1]:
+                    cells[row] = (finding.sentence, finding.severity)
+    by_score = np.flatnonzero(apart)
+    rows = [
+        *by_score[np.argsort(scores[by_score], kind="stable")].tolist(),
+        *sorted(cells, key=lambda row: scores[row]),
+    ]
+    columns = {
         "row": rows,
-        "centrality": fitted.mixing.centrality(units[rows], t),
-        "p_value": p_values(others, scores[rows]),
-        "severity": severity(others, scores[rows], Tail.of(others)),
+        "centrality": fitted.mixing.centrality(units[rows], t).tolist(),
+        "p_value": p_values(others, scores[rows]).tolist(),
+        "severity": [cells[row][1] if row in cells else float(severities[row]) for row in rows],
     }
-    rows_as_columns = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return [dict(zip(columns, values, strict=True)) for values in rows_as_columns]
+    named = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    for each in named:
+        if each["row"] in cells:
+            each["cell"] = cells[each["row"]][0]
+    return named
 
 
 def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "Adapter", new: dict[str, str]) -> None:
@@ -190,12 +227,17 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
             outlier["reasons"] = why
     if arguments.output is not None:
         kinds = {"row": np.int64, "reasons": object}  # no outliers have columns of the same types
-        rows = [each | {"reasons": in_words(each)} for each in outliers]
+        rows = [each | {"reasons": _why(each)} for each in outliers]
         values = {
             name: np.array([each[what] for each in rows], kinds.get(what, np.float64)) for name, what in new.items()
         }
         tables.write(tables.with_columns(table, values), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
+
+
+def _why(found: Mapping[str, Any]) -> str:
+    """Return the reasons for a row in one line, first the cell that it is named for."""
+    return ": ".join(filter(None, [found.get("cell", ""), in_words(found)]))
 
 
 def _reference(result: Result) -> str:
@@ -211,9 +253,14 @@ def _reference(result: Result) -> str:
 
 def _heading(result: Result) -> list[str]:
     """Say how many rows are outliers; where no rule can say so of rows that stand apart, say that."""
-    apart, at = len(result["apart"]), f"at t = {number(result['t'])}"
-    if apart:
-        stand = f"{apart:,} of {result['rows']:,} rows {'stands' if apart == 1 else 'stand'} apart {at}"
+    at = f"at t = {number(result['t'])}"
+    standing_out = result["apart"]
+    if standing_out:
+        by_cell = sum("cell" in row for row in standing_out)
+        count = len(standing_out)
+        stand = f"{count:,} of {result['rows']:,} rows {'stands' if count == 1 else 'stand'} out {at}"
+        if by_cell:
+            stand += f", {by_cell:,} by a cell alone" if by_cell < count else " by a cell"
         why = (
             "by themselves, rows tell no error rate"
             if result["by_themselves"]
@@ -235,7 +282,7 @@ def show(result: Result) -> str:
     if few:
         body = [
             [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else "",
-             severity_in_words(found, compared_with), in_words(found)]
+             severity_in_words(found, compared_with), _why(found)]
             for found in few
         ]  # fmt: skip
         lines += aligned(["row", "centrality", "p-value", "ordinary rows as odd", "why"], body, left=(3, 4))
@@ -245,6 +292,10 @@ def show(result: Result) -> str:
             f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. With more false alarms "
             "allowed (--false-positives N), more rows are called."
         )
+    if "cells_not_compared" in result:
+        lines.append(f"Cells were not compared: {result['cells_not_compared']}. centrality check FILE compares them.")
+    if result.get("certificate", {}).get("at_least"):
+        lines.append(result["certificate"]["text"])
     lines += counting_line(result, [found["row"] for found in few])
-    name = "Rows apart" if apart else "Outliers"
+    name = "Rows that stand out" if apart else "Outliers"
     return "\n".join([*lines, *footer_lines(result, result["outliers"] or len(apart), len(few), name)])
