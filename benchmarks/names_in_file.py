@@ -6,10 +6,10 @@ Each way gets a file with outliers among its rows, and no other rows. The rate a
 
 rule              The p-values of the rows after a fit on them (`detect(fdr=)` after `fit`).
 halves            Cross-fitted: each half against the held-out rows of a model of the other half.
-halves, labelled  The same; of the 50 most suspicious of these held-out rows, those that are outliers are left out, as if
-                  a person had labelled them (Bashari, Sesia and Romano, 2025). It needs answers that a file does not have.
+halves, labelled  The same; of the 50 most suspicious of these held-out rows, those that are outliers are left out, as
+                  if a person had labelled them (Bashari, Sesia and Romano, 2025). A file has no such answers.
 apart             `stands_apart`: rows that are too odd for the tail of the others' scores.
-apart or a cell   These, and rows with a number far from all that the rest of the row says: what `centrality detect` names.
+apart or a cell   These, and rows with a number far from all that the rest of the row says, as `centrality detect` does.
 
 Files: 1,200 rows of ten simulated worlds without outliers; five columns with 6 or 60 outliers six deviations off, as in
 dirty_calibration.py; and of the real sets of the development data at most 2,000 rows each. Writes

@@ -11,6 +11,7 @@ and remembered counts too.
 """
 
 import ast
+import gc
 import json
 import os
 import re
@@ -131,6 +132,7 @@ def trace(name: str) -> dict[str, object]:
     import centrality
 
     call = CALLS[name]()
+    gc.collect()  # else what a fit before the call leaves behind might end within it, and be counted
     home = str(Path(centrality.__file__).parent)
     native_calls = count_native_calls(home)
     codes: set[CodeType] = set()

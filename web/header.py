@@ -1,6 +1,6 @@
 """Writes web/src/core/header.ts, the payload's header as TypeScript sees it, from centrality.apps.explorer.header.
 
-`make web` runs it; tests/explorer/test_header.py tells if the file is stale.
+`make web` runs it; tests/explorer/test_payload.py tells if the file is stale.
 """
 
 import types

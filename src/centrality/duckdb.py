@@ -40,41 +40,37 @@ class Functions:
 
     def __init__(self, model: CentralityModel, t: float) -> None:
         self.issues = CellIssues()
-        self._model, self._t = model, t
+        self._model = model
+        self._t = t
         adapter = Adapter(model, columns_of(model))
-        self._columns, self._of_numbers = adapter.columns, adapter.of_numbers
+        self._columns = adapter.columns
+        self._of_numbers = adapter.of_numbers
         self._one_at_a_time = threading.Lock()  # DuckDB may call from several threads
 
-    def _rows(self, arguments: tuple[Any, ...]) -> pa.Table:
-        """Return the arguments of a call as a table: a row as a whole by its names, or the columns in their order."""
+    def _scored(
+        self, arguments: tuple[Any, ...], of_rows: Callable[[Adapter, pa.Table], list[str] | NDArray[np.float64]]
+    ) -> NDArray[np.object_]:
+        """Return what `of_rows` says of the rows that can be scored, and NULL for the others.
+
+        The arguments of a call are a row as a whole, read by its names, or the columns in their order.
+        """
         arrays = [one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one for one in arguments]
         if len(arrays) == 1 and pa.types.is_struct(arrays[0].type):
             row = arrays[0]
-            names = [field.name for field in row.type]
-            tables.require(names, self._columns)
-            return self._table([row.field(name) for name in self._columns])
-        if len(arrays) != len(self._columns):
+            tables.require([field.name for field in row.type], self._columns)
+            arrays = [row.field(name) for name in self._columns]
+        elif len(arrays) != len(self._columns):
             raise InputError(
                 f"{len(self._columns)} columns were wanted, in this order: {first_few(self._columns)}, "
                 f"got {len(arrays)}. "
                 "Or give the whole row, by the name of its table: centrality(orders) ... FROM orders."
             )
-        return self._table(arrays)
-
-    def _table(self, arrays: list[pa.Array]) -> pa.Table:
-        """Return columns as a table; what SQL writes as 1.5 is a decimal number, which a model of numbers takes too."""
-        if self._of_numbers:
+        if self._of_numbers:  # a model of numbers takes what SQL writes as 1.5, a decimal number, too
             arrays = [
                 one.cast(pa.float64()) if pa.types.is_decimal(one.type) or pa.types.is_null(one.type) else one
                 for one in arrays
             ]
-        return pa.Table.from_arrays(arrays, names=self._columns)
-
-    def _scored(
-        self, arguments: tuple[Any, ...], of_rows: Callable[[Adapter, pa.Table], list[str] | NDArray[np.float64]]
-    ) -> NDArray[np.object_]:
-        """Return what `of_rows` says of the rows that can be scored, and NULL for the others."""
-        rows = self._rows(arguments)
+        rows = pa.Table.from_arrays(arrays, names=self._columns)
         adapter = Adapter(self._model, rows.column_names)
         can_be = adapter.can_be_scored(rows)
         scored = np.full(rows.num_rows, None, dtype=object)

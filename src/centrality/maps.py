@@ -51,7 +51,18 @@ def embed(
         return Z
     if method == "umap":
         return _umap(Z, random_state, progress=progress)
-    return _principal(Z)
+    if min(Z.shape) >= WIDE:
+        from sklearn.decomposition import PCA  # which takes half a second to import
+
+        return np.asarray(PCA(2, svd_solver="randomized", random_state=0).fit_transform(Z))
+    centred = Z - Z.mean(0)
+    if len(Z) >= Z.shape[1]:
+        axes = np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]  # (p, 2)
+    else:
+        axes = np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    heaviest = np.take_along_axis(axes, np.abs(axes).argmax(0)[None], axis=0)  # (1, 2)
+    points: Matrix = centred @ (axes * np.where(heaviest < 0, -1.0, 1.0))  # the heaviest column of each is positive
+    return points
 
 
 def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, str]:
@@ -72,26 +83,10 @@ def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, 
     return f"PC 1 ({first:.0%} of variance)", f"PC 2 ({second:.0%} of variance)"
 
 
-def _principal(Z: Matrix) -> Matrix:  # (n, 2)
-    """Return both principal components; the heaviest column of each counts as positive."""
-    if min(Z.shape) >= WIDE:
-        from sklearn.decomposition import PCA  # which takes half a second to import
-
-        return np.asarray(PCA(2, svd_solver="randomized", random_state=0).fit_transform(Z))
-    centred = Z - Z.mean(0)
-    if len(Z) >= Z.shape[1]:
-        axes = np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]  # (p, 2)
-    else:
-        axes = np.linalg.svd(centred, full_matrices=False)[2][:2].T
-    heaviest = np.take_along_axis(axes, np.abs(axes).argmax(0)[None], axis=0)  # (1, 2)
-    points: Matrix = centred @ (axes * np.where(heaviest < 0, -1.0, 1.0))
-    return points
-
-
 def _umap(Z: Matrix, random_state: int | None, *, progress: bool) -> Matrix:  # (n, 2)
     if len(Z) > LANDMARKS:
-        chosen = np.sort(generator(random_state).permutation(len(Z))[:LANDMARKS])
-        return _interpolate(Z, chosen, _umap(Z[chosen], random_state, progress=progress))
+        landmarks = np.sort(generator(random_state).permutation(len(Z))[:LANDMARKS])
+        return _interpolate(Z, landmarks, _umap(Z[landmarks], random_state, progress=progress))
     # With a seed, UMAP is repeatable on one thread only, and warns unless it is told so.
     threads = -1 if random_state is None else 1
     with warnings.catch_warnings():

@@ -321,7 +321,16 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
         """Learn the depth in each class, then how depths tell the classes apart."""
         with unchanged_on_failure(self):
             rows = rows_to_fit(self, X, at_least=4, why="two in each of two classes")
-            labels = self._learn_classes(rows, y)
+            if y is None:
+                raise InputError("DDClassifier requires y to be passed, but the target y is None.")
+            labels = np.asarray(column_or_1d(y, warn=True))
+            check_consistent_length(rows, labels)
+            assert_all_finite(labels, input_name="y")
+            check_classification_targets(labels)
+            self.classes_, counts = np.unique(labels, return_counts=True)
+            if len(self.classes_) < 2 or counts.min() < 2:
+                sizes = ", ".join(f"{label}: {count}" for label, count in zip(self.classes_, counts, strict=True))
+                raise InputError(f"At least two classes of two rows each were wanted, got these class sizes: {sizes}.")
             depth = Mahalanobis() if self.depth is None else self.depth
             self.depths_ = [clone(depth).fit(rows[labels == label]) for label in self.classes_]
             self.classifier_ = self._unfitted().fit(self._depths(rows), labels)
@@ -343,20 +352,6 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
         """Return the classifier's confidence: (n,) for two classes, else (n, classes)."""
         depths = self._depths(rows_to_score(self, X))
         return np.asarray(self.classifier_.decision_function(depths))
-
-    def _learn_classes(self, rows: CheckedRows, y: ArrayLike | None) -> Labels:
-        """Return the labels as an array, and keep what classes there are; raise if they are too few."""
-        if y is None:
-            raise InputError("DDClassifier requires y to be passed, but the target y is None.")
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(rows, labels)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        self.classes_, counts = np.unique(labels, return_counts=True)
-        if len(self.classes_) < 2 or counts.min() < 2:
-            listed = ", ".join(f"{label}: {count}" for label, count in zip(self.classes_, counts, strict=True))
-            raise InputError(f"At least two classes of two rows each were wanted, got these class sizes: {listed}.")
-        return np.asarray(labels)
 
     def _unfitted(self) -> ClassifierMixin:
         """Return a classifier of depths that is still to be fitted."""

@@ -90,6 +90,15 @@ def test_infinities_of_both_signs_do_not_cancel_out():
         quick().fit(bad)
 
 
+@pytest.mark.parametrize("rows", [[[None, 0.1, 0.2]], [[0.3, 0.1, 0.2], [None, 1, 2]]])
+def test_none_in_lists_is_a_missing_value_when_fitting_and_when_scoring(rows):
+    model = quick().fit(X)
+    with pytest.raises(InputError, match=r"column 0 \(1 rows\)"):
+        model.centrality(rows)
+    with pytest.raises(InputError, match=r"column 0 \(1 rows\)"):
+        quick().fit([*rows, *X.tolist()])
+
+
 def test_missing_values_in_frames_are_nan():
     columns = {"a": [1.0, None, 3.0, 4.0], "b": [1, 2, 3, None]}
     for frame in (pl.DataFrame(columns), pa.table(columns)):

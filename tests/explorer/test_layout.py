@@ -11,7 +11,7 @@ import pytest
 
 from centrality._internal.checks import InputError
 from centrality.apps.explorer import payload
-from centrality.apps.explorer.layout import UmapJob, keep, kept_points, laid_out
+from centrality.apps.explorer.layout import UmapJob, keep, kept_points, lay_out
 from centrality.apps.explorer.server import Explorer
 from tests.explorer.pages import some_view
 
@@ -26,10 +26,10 @@ NO_TABLE = pa.table({})
 
 @pytest.mark.skipif(find_spec("umap") is None, reason="There is no UMAP: pip install umap-learn.")
 def test_who_would_wait_for_umap_gets_pca_and_the_better_map_later(vectors):
-    soon = laid_out(vectors, NO_TABLE, "auto", 0, defer_umap=True)
+    soon = lay_out(vectors, NO_TABLE, "auto", 0, defer_umap=True)
     assert soon.axes == ("PCA 1", "PCA 2")
     assert soon.better_layout is not None
-    at_once = laid_out(vectors, NO_TABLE, "pca", 0, defer_umap=True)
+    at_once = lay_out(vectors, NO_TABLE, "pca", 0, defer_umap=True)
     assert at_once.better_layout is None
     assert (at_once.points == soon.points).all()
 
@@ -38,7 +38,7 @@ def test_a_kept_map_is_taken_for_the_same_rows_and_the_same_seed_only(vectors, t
     path, points = tmp_path / "rows.map.npz", np.arange(120.0).reshape(60, 2)
     keep(path, vectors, 0, points)
     for soon in (True, False):
-        found = laid_out(vectors, NO_TABLE, "umap", 0, defer_umap=soon, kept=path)
+        found = lay_out(vectors, NO_TABLE, "umap", 0, defer_umap=soon, map_file=path)
         assert (found.points == points).all()
         assert (found.axes, found.better_layout) == (("UMAP 1", "UMAP 2"), None)
     assert kept_points(path, vectors + 1, 0) is None
@@ -61,16 +61,16 @@ def test_a_folder_that_is_not_there_keeps_no_map_and_stops_nothing(vectors, tmp_
 def test_two_columns_are_a_map_in_their_own_units():
     table = pa.table({"year": np.arange(1900, 1960), "price": np.linspace(1e5, 2e6, 60)})
     scaled = np.random.default_rng(0).normal(size=(60, 2))
-    found = laid_out(scaled, table, "auto", 0)
+    found = lay_out(scaled, table, "auto", 0)
     assert (found.axes, found.own_scales) == (("year", "price"), True)
     assert (found.points == np.column_stack([table["year"], table["price"]])).all()
     gaps = table.set_column(0, "year", pa.array([None, *range(59)]))
-    assert laid_out(scaled, gaps, "auto", 0).axes == ("1", "2")  # a gap has a place only as the model sees it
+    assert lay_out(scaled, gaps, "auto", 0).axes == ("1", "2")  # a gap has a place only as the model sees it
 
 
 def test_a_map_of_ones_own_has_two_numbers_for_each_row(vectors):
     with pytest.raises(InputError, match="two finite numbers for each of the 60 rows"):
-        laid_out(vectors, NO_TABLE, np.zeros((60, 3)), 0)
+        lay_out(vectors, NO_TABLE, np.zeros((60, 3)), 0)
 
 
 def test_the_page_is_told_how_far_the_better_map_is_and_then_gets_it(vectors, monkeypatch):
@@ -128,7 +128,7 @@ def test_a_better_map_that_cannot_be_made_says_so(vectors, monkeypatch, tmp_path
 
 def test_rows_without_a_value_lie_apart_from_all_others_and_the_axis_says_so():
     table = pa.table({"price": [10.0, None, 30.0, 20.0], "size": [1.0, 2.0, 3.0, 4.0]})
-    layout = laid_out(np.zeros((4, 2)), table, "price,size", 0)
+    layout = lay_out(np.zeros((4, 2)), table, "price,size", 0)
     assert layout.axes == ("price (gaps at the left)", "size")
     assert layout.points[[0, 2, 3], 0].tolist() == [10.0, 30.0, 20.0]
     assert 10 - 0.1 * 20 < layout.points[1, 0] < 10 - 0.05 * 0.98 * 20

@@ -22,7 +22,7 @@ from centrality.apps.cli import main
 from centrality.apps.explorer.content import FULL_SIDE, items_of, row_keys, with_folders
 from centrality.apps.explorer.marks import MarksFile, read
 from centrality.apps.explorer.payload import pack, readable_picture
-from centrality.apps.explorer.questions import answered, typical_with, whole_texts, words
+from centrality.apps.explorer.questions import answer_to, typical_with, whole_texts, words
 from centrality.apps.explorer.server import Explorer
 from centrality.apps.explorer.view import view_of
 from centrality.findings import check
@@ -133,7 +133,7 @@ def test_a_check_that_breaks_does_not_cost_the_reader_the_page(texts, caplog):
 def test_findings_are_pythons_to_the_digit_wherever_they_are_asked_for(mixed, view):
     model, table = mixed
     wanted = json.loads(json.dumps(check(table, model=model).as_dict()))
-    assert json.loads(json.dumps(answered(view, {"ask": "findings"}))) == wanted
+    assert json.loads(json.dumps(answer_to(view, {"ask": "findings"}))) == wanted
     header, _ = unpacked(pack(view, pictures=True, reasons=True))
     assert header["findings"] == wanted
 

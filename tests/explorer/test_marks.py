@@ -187,12 +187,12 @@ def test_without_a_file_marks_are_kept_in_memory():
 )  # fmt: skip
 def test_a_request_that_holds_no_mark_is_refused(body):
     with pytest.raises(InputError, match="mark"):
-        marks.checked(json.loads(body))
+        marks.changes_of(json.loads(body))
 
 
 def test_a_request_may_hold_a_long_note():
     note = "long " * 10_000
-    assert marks.checked([said("a", 1, note=note)])[0]["note"] == note
+    assert marks.changes_of([said("a", 1, note=note)])[0]["note"] == note
 
 
 def test_many_marks_are_merged_in_one_go_with_name_and_time(tmp_path):

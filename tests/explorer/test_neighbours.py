@@ -9,7 +9,7 @@ from centrality.apps.explorer.content import items_of
 from centrality.apps.explorer.layout import NEAREST, neighbours_of
 from centrality.apps.explorer.payload import pack
 from centrality.apps.explorer.questions import why
-from centrality.apps.explorer.session import RANKED_AT, TOLD, Explained
+from centrality.apps.explorer.session import MOST_REASONS, RANKED_AT, Explained
 from centrality.apps.explorer.view import view_of
 from centrality.network.calibration import SOFT
 from tests.conftest import quick
@@ -86,7 +86,7 @@ def test_the_first_features_at_every_t_are_told_for_every_row():
     parts = rng.normal(size=(30, 2, 40)) ** 3
     found = Explained(parts, parts.sum(2) + 1.0, np.ones((30, 2)))
     which = found.strongest(SOFT)
-    assert TOLD < which.shape[1] < 40
+    assert MOST_REASONS < which.shape[1] < 40
     for t in RANKED_AT:
-        first = np.argsort(-np.abs(found.at(SOFT, t)), axis=1)[:, :TOLD]
+        first = np.argsort(-np.abs(found.at(SOFT, t)), axis=1)[:, :MOST_REASONS]
         assert all(set(known) >= set(wanted) for known, wanted in zip(which, first, strict=True))

@@ -23,8 +23,8 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality.apps.cli import main
 from centrality.apps.mcp import Sources
-from centrality.apps.mcp.answers import LONGEST, Results, answer, shortened
 from centrality.apps.mcp.server import server_of
+from centrality.apps.mcp.tools import LONGEST, Result, Results, answer, cut_to_fit
 from centrality.datasets import houses
 from tests.present import present
 
@@ -347,22 +347,22 @@ def test_over_http_with_the_token_and_not_without(folder, tmp_path):
 
 def test_an_answer_is_never_longer_than_it_may_be():
     rows = [{"row": i, "cells": {"text": "ä" * 60}} for i in range(200)]
-    text = answer({}, rows, read="x", left_out=[], total=200, handle="rank-1")
+    text = answer({}, rows, basis="x", left_out=[], total=200, handle="rank-1")
     assert len(text.encode()) <= LONGEST
     listed = len(json.loads(text)["data"])
     assert json.loads(text)["left_out"] == [
         f"{200 - listed} of 200 rows of this result are not listed here: more(handle='rank-1', offset={listed})"
     ]
     for whole in ({"a": ["x" * 100] * 1000}, {"a": "ü" * 100_000}, {"a": {str(i): "y" * 50 for i in range(1000)}}):
-        assert len(shortened(dict(whole)).encode()) <= LONGEST
+        assert len(cut_to_fit(dict(whole)).encode()) <= LONGEST
 
 
 def test_the_oldest_results_are_forgotten():
     results = Results()
-    first = results.add("rank", [], "x", [])
+    first = results.add("rank", Result("x", [], []))
     for _ in range(64):
-        last = results.add("rank", [], "x", [])
-    assert results.get(last) == ("x", [], [])
+        last = results.add("rank", Result("x", [], []))
+    assert results.get(last) == Result("x", [], [])
     with pytest.raises(InputError, match="There is no result 'rank-1'"):
         results.get(first)
 

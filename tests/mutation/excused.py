@@ -97,8 +97,8 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "two_sample_test: return TwoSampleTest(float(values[0]), float((distance >= distance[0] - 2e-12).mean()))",
         ),
         "np.unique counts every class": (
-            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts)))",
-            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts, strict=False)))",
+            "DDClassifier.fit: sizes = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts)))",
+            "DDClassifier.fit: sizes = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts, strict=False)))",
         ),
     },
     "metrics": {

@@ -29,7 +29,8 @@ class InputError(ValueError):
 
 def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn whoever called the package, wherever in it the warning arises; scikit-learn's wrappers are nobody."""
-    here, wrappers = str(Path(__file__).parents[1]), str(Path("sklearn") / "utils")
+    here = str(Path(__file__).parents[1])
+    wrappers = str(Path("sklearn") / "utils")
     level = 1
     while (caller := sys._getframe(level)).f_back is not None:  # noqa: SLF001
         file = caller.f_code.co_filename

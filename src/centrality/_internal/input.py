@@ -174,36 +174,34 @@ def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool, all_finite: 
     """Return the rows as numbers that are all finite; with `reset` the estimator learns their width and names."""
     X = X if type(X) is np.ndarray else in_memory(X)
     is_plain = type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
-    if is_plain and (reset or (X.shape[1] == estimator.n_features_in_ and _takes_positions(estimator))):
+    names = None if reset else vars(estimator).get("feature_names_in_")
+    # Columns may be given by position: the model has no names, or only x0, x1, ...
+    by_position = names is None or all(name == f"x{j}" for j, name in enumerate(names))
+    if is_plain and (reset or (X.shape[1] == estimator.n_features_in_ and by_position)):
         if reset:  # as scikit-learn would do, in a hundredth of the time
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
     else:
         if nw.dependencies.is_into_dataframe(X):
-            X = X if reset else _by_name(X, getattr(estimator, "feature_names_in_", None))
+            X = X if names is None else _by_name(X, names)
             _require_numbers(X)
-        X = _validated(estimator, X, reset=reset)
+        try:
+            with warnings.catch_warnings():
+                if not reset and by_position:
+                    warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                X = validate_data(
+                    estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+                )
+            X = X.astype(np.float64) if X.dtype == object else X  # lists that hold None, of which it makes no numbers
+        except InputError:
+            raise
+        except TypeError as error:
+            raise InputTypeError(str(error)) from error
+        except ValueError as error:
+            raise InputError(_fault_of(X) or str(error)) from error
     if all_finite is None or not isinstance(X, np.ndarray) or not all_finite(X):
         require_finite(X, vars(estimator).get("feature_names_in_"))
     return X
-
-
-def _validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
-    """Return the rows as scikit-learn takes them; raise an InputError for those that it refuses."""
-    try:
-        with warnings.catch_warnings():
-            if not reset and _takes_positions(estimator):
-                warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            rows: CheckedRows = validate_data(
-                estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-            )
-    except InputError:
-        raise
-    except TypeError as error:
-        raise InputTypeError(str(error)) from error
-    except ValueError as error:
-        raise InputError(_fault_of(X) or str(error)) from error
-    return rows
 
 
 def _fault_of(X: RowsLike) -> str | None:
@@ -233,16 +231,10 @@ def _fault_of(X: RowsLike) -> str | None:
     return None
 
 
-def _takes_positions(estimator: BaseEstimator) -> bool:
-    """Say whether columns may be given by position: the model has no names, or only x0, x1, ..."""
-    names = vars(estimator).get("feature_names_in_")
-    return names is None or all(name == f"x{j}" for j, name in enumerate(names))
-
-
-def _by_name(frame: IntoDataFrame, names: Sequence[str] | None) -> IntoDataFrame:
+def _by_name(frame: IntoDataFrame, names: Sequence[str]) -> IntoDataFrame:
     """Return the columns of these names in this order, whatever the frame's order is and whatever else it holds."""
     columns = nw.from_native(frame, eager_only=True)
-    if names is None or columns.columns == list(names):
+    if columns.columns == list(names):
         return frame
     if missing := [name for name in names if name not in columns.columns]:
         raise InputError(
@@ -329,6 +321,14 @@ def _require_numbers(frame: IntoDataFrame) -> None:
             f"Numbers were wanted in every column, but these hold something else: {listed}. "
             "Chain(Table(), FUSE()) reads text, dates, categories and gaps as they are; or drop these columns."
         )
+
+
+def as_floats(rows: CheckedRows) -> NDArray[np.floating]:
+    """Return checked rows as the engine reads them: dense, float32 or float64, one row after another."""
+    values: NDArray[Any] = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    if values.dtype in (np.float32, np.float64) and values.flags.c_contiguous:
+        return values
+    return np.ascontiguousarray(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
 
 
 TAKES_GAPS = (

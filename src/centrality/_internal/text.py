@@ -59,9 +59,9 @@ def column_name(kind: str, t: float, model_t: float) -> str:
     return kind if t == model_t else f"{kind}_t{100 * abs(t):.6f}".rstrip("0").rstrip(".").replace(".", "_")
 
 
-def shortened(text: str) -> str:
-    """Cut a text off after 40 letters."""
-    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
+def shortened(text: str, length: int = LETTERS) -> str:
+    """Cut a text off after so many letters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def rounded_up(count: int) -> int:

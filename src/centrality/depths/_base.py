@@ -71,8 +71,8 @@ class Flat(Frame):
         if self.normals.shape[1] == 0:
             return super().contains(rows)
         scaled = np.clip((rows - self.center) / self.scale, -1e150, 1e150)
-        strayed = np.abs(scaled @ self.normals).max(1)
-        return np.asarray(strayed <= 2 * self.reach + 1e-9 * (1 + np.abs(scaled).max(1)))
+        distance = np.abs(scaled @ self.normals).max(1)
+        return np.asarray(distance <= 2 * self.reach + 1e-9 * (1 + np.abs(scaled).max(1)))
 
 
 def centred(rows: Array) -> Frame:
@@ -205,7 +205,10 @@ class Depth(CentralityEstimator):
 
     def score_samples(self, X: RowsLike) -> NDArray[np.float64]:  # (n,)
         """Return the depth of each row: larger means more normal."""
-        return self._score(_dense(rows_to_score(self, X)))
+        rows = _dense(rows_to_score(self, X))
+        depth = self._depth(self._frame.coordinates(rows, self.dtype))
+        depth[~self._frame.contains(rows)] = 0  # where no row of the sample could lie
+        return depth
 
     @property
     def offset_(self) -> float:
@@ -232,12 +235,6 @@ class Depth(CentralityEstimator):
 
     def _prepare(self) -> None:
         """Compute what is needed once, from the sample in the frame's coordinates."""
-
-    def _score(self, rows: Array) -> Array:  # (n,)
-        """Return the depth of rows of numbers; it is 0 where no row of the sample could lie."""
-        depth = self._depth(self._frame.coordinates(rows, self.dtype))
-        depth[~self._frame.contains(rows)] = 0
-        return depth
 
     def _depth(self, points: Array) -> Array:  # (n,)
         """Compute the depth of points, given in the frame's coordinates."""

@@ -1,24 +1,158 @@
-"""Depths by directions: halfspace and projection depth.
+"""Depths by directions: halfspace and projection depth. Both project the sample onto many and take the worst.
 
 Depth in the plane counts rows on either side of a line that turns about the point. Seen from the point, each row is a
 direction. Directions in the lower half-plane are turned over (and marked BELOW), then all are sorted by a key that
 grows with their angle, takes one division, and is equal for parallel directions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.depths._base import Array, Flat, Frame, blocks, by_blocks, product, smallest_flat, unit_vectors
-from centrality.depths._directions import DirectionalDepth, tent
+from centrality._internal.checks import InputError, whole_number
+from centrality._internal.input import RandomState, random_numbers
+from centrality.depths._base import (
+    Array,
+    Depth,
+    Flat,
+    Frame,
+    blocks,
+    by_blocks,
+    centred_in_one_unit,
+    product,
+    smallest_flat,
+    unit_vectors,
+)
 
+PAPER_FEWEST = 100  # directions of "paper"
+PAPER_MOST = 50_000
+FROM_SAMPLE = 1000  # directions of "auto" through rows, and again so many along differences of two rows
+SEARCH_ROWS = 5000  # rows by which "auto" searches for a better direction; the depth is then computed by all rows
+SEARCH_STEPS = 10
+FIRST_STEP = 0.3  # the length of the first step, which is about its angle in radians
+FEW_IN_SPACE = 500  # rows: a point takes ten milliseconds then, and more with their square
+WIDTH = 0.2  # width of the window around the hyperplane that guides the search, in standard deviations
 ABOVE = 0  # the direction of a row lies in the upper half-plane
 HERE = 1  # the row lies at the point, and has no direction
 BELOW = 2  # the direction lies in the lower half-plane, and was turned over
 UNITS = 1 << 50  # steps of the key in a right angle
 PARALLEL = 1e-10  # directions in space closer than this are taken for one: rounding moves them by less
 SAME = 256  # keys closer than this (2e-13 right angles) are taken for one direction: rounding moves them by less
+
+
+class DirectionalDepth(Depth):
+    """Offers what projection and halfspace depth share: the directions, and the search for better ones.
+
+    The `height` of a point along a direction says how far out it lies there; its greatest height gives the depth.
+
+    "auto" works in whitened coordinates of the flat that holds the sample, and takes all directions from the sample, so
+    that the depth does not change with units, rotations or other linear maps.
+    """
+
+    _directions: Array  # (k, r) unit vectors
+    _guides: Array  # (m, r) rows that guide the search
+
+    def __init__(
+        self,
+        *,
+        directions: int | str = "auto",
+        contamination: float | str = "auto",
+        dtype: str = "float64",
+        random_state: RandomState = None,
+    ) -> None:
+        self.directions = directions
+        self.contamination = contamination
+        self.dtype = dtype
+        self.random_state = random_state
+
+    @property
+    def _exhaustive(self) -> bool:
+        """Say whether the directions are all that there are, so that the depth is exact without a search."""
+        return isinstance(self._frame, Flat) and self._frame.rank <= 1
+
+    def _learn_frame(self, rows: Array) -> Frame:
+        """Learn whitened coordinates for "auto", and the columns in one unit for random directions."""
+        if isinstance(self.directions, str) and self.directions not in ("auto", "paper"):
+            raise InputError(f"directions must be 'auto', 'paper' or a whole number, got {self.directions!r}.")
+        return smallest_flat(rows, whiten=True) if self.directions == "auto" else centred_in_one_unit(rows)
+
+    def _prepare(self) -> None:
+        """Choose the directions and the rows that guide the search."""
+        rng = np.random.default_rng(random_numbers(self.random_state).randint(2**31))
+        n, d = self._points.shape
+        if self.directions == "auto":
+            directions = np.eye(d) if d <= 1 else sample_directions(self._points, rng)
+        else:
+            # The exponent is cut where 2^(d - 1) has long passed the upper limit and does not overflow yet.
+            count = int(np.clip(n * 2.0 ** min(d - 1, 60), PAPER_FEWEST, PAPER_MOST))
+            if self.directions != "paper":
+                count = whole_number("directions", self.directions)
+            directions = unit_vectors(rng.normal(size=(count, d)))
+        self._directions = directions.astype(self.dtype)
+        sample = rng.permutation(len(self._points))[:SEARCH_ROWS]
+        self._guides = self._points if len(sample) == len(self._points) else self._points[sample]
+
+    def _search(self, points: Array, height: Array, start: Array) -> Array:  # (n,)
+        """Return the greatest height found for each point.
+
+        `height` is the greatest one along the shared directions, and `start` is its direction. It is compared with the
+        height along the direction of the point itself, and the search climbs from the better of the two.
+        """
+        height = height.copy()
+        for block in blocks(len(points), len(self._guides)):
+            point = points[block]
+            itself = unit_vectors(points[block])
+            along_itself = self._height(itself, point)
+            begin = np.where((along_itself > height[block])[:, None], itself, start[block])
+            best = climb(partial(self._height_and_slope, point), begin)
+            height[block] = np.maximum.reduce([height[block], along_itself, self._height(best, point)])
+        return height
+
+    def _height(self, directions: Array, points: Array) -> Array:  # (b,)
+        """Return how far out each point lies along the direction of the same number."""
+        raise NotImplementedError
+
+    def _height_and_slope(self, points: Array, directions: Array) -> tuple[Array, Array]:  # (b,), (b, r)
+        """Return the same height, by the guiding rows only, and its slope in the direction, up to a factor."""
+        raise NotImplementedError
+
+
+def sample_directions(points: Array, rng: np.random.Generator) -> Array:  # (k, r)
+    """Return directions from the centre through rows, and along differences of two rows, all of length 1."""
+    rows = points[rng.permutation(len(points))[:FROM_SAMPLE]]
+    first, second = rng.integers(len(points), size=(2, FROM_SAMPLE))
+    vectors = np.concatenate([rows, points[first] - points[second]])
+    vectors = vectors[np.abs(vectors).max(1) > 1e-9]  # a row at the centre, or twice the same row, points nowhere
+    return unit_vectors(vectors)
+
+
+def climb(height_and_slope: Callable[[Array], tuple[Array, Array]], start: Array) -> Array:  # (b, r)
+    """Walk from each of these unit vectors uphill on the sphere.
+
+    `height_and_slope` returns heights (b,) and slopes (b, r). A step that does not lead higher is undone and halved.
+    """
+    here = start.copy()
+    height, slope = height_and_slope(here)
+    step = np.full((len(here), 1), FIRST_STEP, dtype=here.dtype)
+    for _ in range(SEARCH_STEPS):
+        along = slope - np.einsum("ij,ij->i", slope, here)[:, None] * here  # tangent to the sphere
+        ahead = unit_vectors(here + step * unit_vectors(along))
+        height_there, slope_there = height_and_slope(ahead)
+        higher = height_there > height
+        here[higher] = ahead[higher]
+        height[higher] = height_there[higher]
+        slope[higher] = slope_there[higher]
+        step[~higher] /= 2
+    return here
+
+
+def tent(distance: Array, width: Array | float) -> Array:
+    """Return weights that fall from 1 at distance 0 to 0 at `width`: a smooth stand-in for "exactly here"."""
+    weights = 1 - np.abs(distance) / width
+    return np.asarray(np.maximum(weights, 0, out=weights))
 
 
 @dataclass(frozen=True)
@@ -83,12 +217,12 @@ def triangles_around(turn: Sweep) -> Array:  # (b,)
     group = np.maximum.accumulate(np.where(first, np.arange(n), 0), axis=1)  # where this direction began
     missing = np.zeros(len(turn.kind), dtype=np.int64)
     for side, other in ((ABOVE, BELOW), (BELOW, ABOVE)):
-        mine = turn.kind == side
-        theirs = turn.kind == other
-        later = mine.sum(1)[:, None] - np.cumsum(mine, axis=1)
-        passed = np.take_along_axis(np.cumsum(theirs, axis=1) - theirs, group, axis=1)
+        on_side = turn.kind == side
+        on_other_side = turn.kind == other
+        later = on_side.sum(1)[:, None] - np.cumsum(on_side, axis=1)
+        passed = np.take_along_axis(np.cumsum(on_other_side, axis=1) - on_other_side, group, axis=1)
         follow = later + passed
-        missing += np.where(mine, follow * (follow - 1) // 2, 0).sum(1)
+        missing += np.where(on_side, follow * (follow - 1) // 2, 0).sum(1)
     return np.asarray(n * (n - 1) * (n - 2) // 6 - missing)
 
 
@@ -120,10 +254,6 @@ def fewest_beyond(point: Array, rows: Array, slack: float) -> int:
         counts = fewest_on_a_side(sweep_directions(x, y, PARALLEL)) - most_on_line
         fewest = min(fewest, int(counts.min()))
     return here + fewest
-
-
-FEW_IN_SPACE = 500  # rows: a point takes ten milliseconds then, and more with their square
-WIDTH = 0.2  # width of the window around the hyperplane that guides the search, in standard deviations
 
 
 class Halfspace(DirectionalDepth):
@@ -163,18 +293,12 @@ class Halfspace(DirectionalDepth):
         rank = self._frame.rank if isinstance(self._frame, Flat) else None
         if rank == 2:
             count = by_blocks(lambda block: fewest_on_a_side(sweep(block, self._points, self._slack)), points, n)
-        elif rank == 3 and n <= FEW_IN_SPACE:
+            return np.asarray(count / n, dtype=self.dtype)
+        if rank == 3 and n <= FEW_IN_SPACE:
             rows = self._points.astype(np.float64)
             count = np.array([fewest_beyond(point, rows, self._slack) for point in points.astype(np.float64)])
-        else:
-            count, along = self._fewest_shared(points)
-            if self.directions == "auto" and not self._exhaustive:
-                count = -self._search(points, -count, along)
-        return np.asarray(count / n, dtype=self.dtype)
-
-    def _fewest_shared(self, points: Array) -> tuple[Array, Array]:  # (n,), (n, r)
-        """Return the least number of rows beyond each point along the shared directions, and the direction to them."""
-        n = len(self._points)
+            return np.asarray(count / n, dtype=self.dtype)
+        # The least number of rows beyond each point along the shared directions, and the direction to them.
         count = np.full(len(points), n)
         along = np.zeros_like(points)
         for block in blocks(len(self._directions), max(n, len(points))):
@@ -188,7 +312,9 @@ class Halfspace(DirectionalDepth):
                 after = n - np.searchsorted(rows, x[fewer] - self._slack, side="left")
                 count[fewer] = np.minimum(count[fewer], np.minimum(before, after))
                 along[fewer] = np.where(after < before, 1, -1)[:, None] * direction
-        return count, along
+        if self.directions == "auto" and not self._exhaustive:
+            count = -self._search(points, -count, along)
+        return np.asarray(count / n, dtype=self.dtype)
 
     def _height(self, directions: Array, points: Array) -> Array:  # (b,)
         """Return minus the number of rows beyond each point, along the direction of the same number."""
@@ -241,13 +367,7 @@ class Projection(DirectionalDepth):
         return center, spread
 
     def _depth(self, points: Array) -> Array:
-        worst, along = self._worst_shared(points)
-        if self.directions == "auto" and not self._exhaustive:
-            worst = self._search(points, worst, self._directions[along])
-        return np.asarray(1 / (1 + worst))
-
-    def _worst_shared(self, points: Array) -> tuple[Array, NDArray[np.int64]]:  # (n,), (n,)
-        """Return the greatest outlyingness along the shared directions, and which direction that was."""
+        # The greatest outlyingness along the shared directions, and which direction that was.
         worst = np.zeros(len(points), dtype=self.dtype)
         along = np.zeros(len(points), dtype=np.int64)
         # Many queries share a block of directions: the matrix product is the larger part of the work.
@@ -261,7 +381,9 @@ class Projection(DirectionalDepth):
                 is_worse = value > worst[block]
                 worst[block][is_worse] = value[is_worse]
                 along[block][is_worse] = shared.start + which[is_worse]
-        return worst, along
+        if self.directions == "auto" and not self._exhaustive:
+            worst = self._search(points, worst, self._directions[along])
+        return np.asarray(1 / (1 + worst))
 
     def _outlyingness(self, projected: Array, center: Array, spread: Array) -> Array:
         """Return |projected - center| / spread; where there is no spread, 0 at the centre and infinite elsewhere."""

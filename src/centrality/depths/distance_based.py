@@ -64,11 +64,8 @@ class Mahalanobis(Depth):
 
     def _learn_frame(self, rows: Array) -> Frame:
         ridge = positive("ridge", self.ridge, or_zero=True)
-        center, covariance = self._robust_moments(rows) if self.robust else moments(rows)
-        return whitened(center, covariance, ridge)
-
-    def _robust_moments(self, rows: Array) -> tuple[Array, Array]:  # (d,), (d, d)
-        """Return centre and covariance of the most typical rows."""
+        if not self.robust:
+            return whitened(*moments(rows), ridge)
         n, d = rows.shape
         if n <= d + 1:
             raise InputError(
@@ -87,7 +84,7 @@ class Mahalanobis(Depth):
                     "robust=True found no spread in the majority of the rows, which are all equal or nearly so. "
                     "Use robust=False, or a larger support_fraction."
                 ) from error
-        return estimate.location_ * scale, estimate.covariance_ * np.outer(scale, scale)
+        return whitened(estimate.location_ * scale, estimate.covariance_ * np.outer(scale, scale), ridge)
 
     def _prepare(self) -> None:
         self._sample_depths = self._depth(self._points)  # all that a threshold needs: the sample itself can go

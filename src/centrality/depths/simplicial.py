@@ -38,16 +38,14 @@ class Zonoid(Depth):
         high = self._points.max(0) + self._frame.slack
         within = ((points >= low) & (points <= high)).all(1)
         depth = np.zeros(len(points), dtype=self.dtype)
-        depth[within] = [self._largest_share(point) for point in points[within].astype(np.float64)]
-        return depth
-
-    def _largest_share(self, point: Array) -> float:
-        """Maximise Σ m_i over 0 <= m_i <= 1 with Σ m_i (row_i - x) = 0: the optimum is n times the depth."""
         n, r = self._points.shape
-        optimum = linprog(-np.ones(n), A_eq=(self._points - point).T, b_eq=np.zeros(r), bounds=(0, 1), method="highs")
-        share = -optimum.fun / n
-        # In the convex hull the depth is at least 1 / n; less is the solver's tolerance.
-        return share if share > (1 - 1e-6) / n else 0.0
+        for number in np.flatnonzero(within):
+            # Maximise Σ m_i over 0 <= m_i <= 1 with Σ m_i (row_i - x) = 0: the optimum is n times the depth.
+            steps = (self._points - points[number].astype(np.float64)).T
+            share = -linprog(-np.ones(n), A_eq=steps, b_eq=np.zeros(r), bounds=(0, 1), method="highs").fun / n
+            # In the convex hull the depth is at least 1 / n; less is the solver's tolerance.
+            depth[number] = share if share > (1 - 1e-6) / n else 0.0
+        return depth
 
 
 class Simplicial(Depth):
@@ -111,12 +109,12 @@ class Simplicial(Depth):
         if self._frame.rank == 2:
             around = by_blocks(lambda block: triangles_around(sweep(block, self._points, slack)), points, n)
             return np.asarray(around / (n * (n - 1) * (n - 2) // 6), dtype=self.dtype)
-        return by_blocks(self._share_around, points, self._weights[:, :, 0].size).astype(self.dtype, copy=False)
 
-    def _share_around(self, points: Array) -> Array:  # (b,)
-        """Return the share of the random simplices that hold each point."""
-        weights = np.column_stack([points, np.ones(len(points))]) @ self._weights  # (k, b, r + 1) of each corner
-        return np.asarray((weights.min(2) >= -1e-9).mean(0))
+        def share_around(block: Array) -> Array:  # (b,)
+            weights = np.column_stack([block, np.ones(len(block))]) @ self._weights  # (k, b, r + 1) of each corner
+            return np.asarray((weights.min(2) >= -1e-9).mean(0))
+
+        return by_blocks(share_around, points, self._weights[:, :, 0].size).astype(self.dtype, copy=False)
 
 
 def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Array:  # (k, r + 1, r + 1)

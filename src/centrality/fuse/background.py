@@ -66,9 +66,9 @@ class _Components:
         d, p = self.axes.shape[1:]
         average = self.total / p
         other = np.maximum(self.total - self.variance.sum(1), 0.0) / max(p - d, 1)
-        added = np.square(noise)
+        noise_variance = np.square(noise)
         along = (1 - shrinkage) * self.variance.T + shrinkage * average  # (d, C)
-        return along.T + added, (1 - shrinkage) * other + shrinkage * average + added
+        return along.T + noise_variance, (1 - shrinkage) * other + shrinkage * average + noise_variance
 
     def log_peak(self, shrinkage: float, noise: float) -> Matrix:  # (C,)
         """Return the logarithm of each component's share over the root of its covariance's determinant."""
@@ -150,21 +150,21 @@ def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Netw
     if not network.background:
         return network
     index = evenly_spaced(len(data), BOUNDS_ROWS)
-    added = scorer_for(replace(network, background={}), device)(data.z[index])[:, :, 1:]  # (members, n, k)
-    counts = np.ones(added.shape[:2], dtype=bool)
+    departures = scorer_for(replace(network, background={}), device)(data.z[index])[:, :, 1:]  # (members, n, k)
+    counts = np.ones(departures.shape[:2], dtype=bool)
     for member in range(network.members):
         held_out = ~np.isin(index, data.learned_by(member))
         if held_out.any():  # if no sampled row is held out for this member, use them all
             counts[member] = held_out
-    return replace(network, background={**network.background, "bounds": bounds_of(added, counts)})
+    return replace(network, background={**network.background, "bounds": bounds_of(departures, counts)})
 
 
-def bounds_of(added: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray[np.float32]:  # (members, k, 2)
+def bounds_of(departures: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray[np.float32]:  # (members, k, 2)
     """Return the bounds of each member and potential, from what the networks add to rows, (members, n, k).
 
     `counts`, (members, n), says which rows count for a member.
     """
-    by_member = [np.quantile(of_rows[row], BOUNDS, axis=0) for of_rows, row in zip(added, counts, strict=True)]
+    by_member = [np.quantile(of_rows[row], BOUNDS, axis=0) for of_rows, row in zip(departures, counts, strict=True)]
     low, high = np.stack(by_member, axis=1)
     return np.stack([2 * low - high, 2 * high - low], axis=2).astype(np.float32)
 
@@ -299,5 +299,5 @@ def far_apart(rows: Vectors, count: int, seed: int, *, trials: int) -> Positions
     n = len(rows)
     rng = np.random.RandomState(seed)
     first = int(rng.choice(n, p=np.full(n, 1 / n)))
-    drawn = rng.uniform(size=(count - 1, trials))
-    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, drawn)
+    draws = rng.uniform(size=(count - 1, trials))
+    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, draws)

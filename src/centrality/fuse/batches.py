@@ -171,11 +171,11 @@ class _Queue:
         parts: list[list[Index]] = [[] for _ in self._waiting]  # of each array, what has been taken
         missing = count
         while missing:
-            taken = min(missing, len(self._waiting[0]))
+            size = min(missing, len(self._waiting[0]))
             for part, waiting in zip(parts, self._waiting, strict=True):
-                part.append(waiting[:taken])
-            missing -= taken
-            self._waiting = tuple(waiting[taken:] for waiting in self._waiting)
+                part.append(waiting[:size])
+            missing -= size
+            self._waiting = tuple(waiting[size:] for waiting in self._waiting)
             if not len(self._waiting[0]):
                 self._waiting = next(self._blocks)
         return tuple(map(np.concatenate, parts))

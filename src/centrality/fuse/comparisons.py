@@ -247,7 +247,13 @@ class DissimilarityFunction(HostComparison):
 
     def __init__(self, data: TrainingData, function: Callable[..., ArrayLike]) -> None:
         super().__init__(data)
-        self._function = _on_arrays(function)
+        self._function = function
+        one_by_one = [float(np.asarray(function(0, 1))), float(np.asarray(function(1, 2)))]
+        at_once = np.empty(0)
+        with suppress(Exception):  # any error means that it takes only two plain numbers, for which it has just worked
+            at_once = np.asarray(function(np.array([0, 1]), np.array([1, 2])), dtype=np.float64)
+        if at_once.shape != (2,) or not np.allclose(at_once, one_by_one):  # it takes no arrays of row numbers
+            self._function = np.vectorize(lambda i, j: function(int(i), int(j)), otypes=[np.float64])
         self._anchors: Index | None = None
         self._cache: dict[int, NDArray[np.float64]] = {}  # a row's distances to the fixed anchors
 
@@ -279,14 +285,3 @@ class DissimilarityFunction(HostComparison):
                 f"got {answer[k]} for rows {rows.flat[k]} and {anchors.flat[k]}."
             )
         return answer.reshape(rows.shape)
-
-
-def _on_arrays(function: Callable[..., ArrayLike]) -> Callable[..., ArrayLike]:
-    """Return the function as it is if it takes arrays of row numbers, else one that calls it pair by pair."""
-    singly = [float(np.asarray(function(0, 1))), float(np.asarray(function(1, 2)))]
-    together = np.empty(0)
-    with suppress(Exception):  # any error means that it takes only two plain numbers, for which it has just worked
-        together = np.asarray(function(np.array([0, 1]), np.array([1, 2])), dtype=np.float64)
-    if together.shape == (2,) and np.allclose(together, singly):
-        return function
-    return np.vectorize(lambda i, j: function(int(i), int(j)), otypes=[np.float64])

@@ -122,7 +122,15 @@ class FitConfig:
             features = names if feature_map is None else feature_map[0]
             feature_of_column = np.arange(p) if feature_map is None else feature_map[1]
             context_columns, context_features = find_context(parameters["given"], features, feature_of_column)
-        members = count_members(parameters, n, p) if members is None else members
+        # Where rows are few, a network overfits them. So several are trained, each on another half of the rows: every
+        # row is then new to some of them. But there is one only for a user's encoder, whose copies cannot be trained
+        # together, and for clean rows, which are trained on for longer.
+        if members is None and parameters["ensemble"] != "auto":
+            members = whole_number("ensemble", parameters["ensemble"])
+        elif members is None:
+            is_one_enough = clean or parameters["encoder"] is not None or n >= max(FEW_PER_COLUMN * p, FEW_ROWS)
+            several = MEMBERS_GIVEN if has_context else MEMBERS
+            members = 1 if is_one_enough else several
         if parameters["batch_size"] is not None:
             batch_size = whole_number("batch_size", parameters["batch_size"], at_least=2, at_most=LARGEST_BATCH)
         else:
@@ -199,20 +207,6 @@ def layout_of(parameters: Mapping[str, Any], width: int, *, members: int, potent
         potentials=potentials,
         members=members,
     )
-
-
-def count_members(parameters: Mapping[str, Any], n: int, p: int) -> int:
-    """Return how many networks are trained on n rows of p columns.
-
-    Where rows are few, a network overfits them. So several are trained, each on another half of the rows: every row is
-    then new to some of them. But there is one only for a user's encoder, whose copies cannot be trained together, and
-    for clean rows, which are trained on for longer.
-    """
-    if parameters["ensemble"] != "auto":
-        return whole_number("ensemble", parameters["ensemble"])
-    if parameters["novelty"] or parameters["encoder"] is not None or n >= max(FEW_PER_COLUMN * p, FEW_ROWS):
-        return 1
-    return MEMBERS if parameters["given"] is None else MEMBERS_GIVEN
 
 
 def check_goes_with_context(parameters: Mapping[str, Any], X: CheckedRows, dissimilarity: Dissimilarity) -> None:

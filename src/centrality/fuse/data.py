@@ -64,6 +64,7 @@ class TrainingData:
         self.row_numbers: Index = np.arange(size)  # which rows of X are in memory
         self.candidates = np.empty((size + SYNTHETIC_ROWS * synthetic, self.width), dtype=np.float32)
         self.z = self.candidates[:size]  # without the synthetic rows
+        self.synthetic_every = EVERY_IF_FEW if are_few(self.z) else EVERY  # one candidate in so many is synthetic
         self._synthetic: SyntheticRows | None = None
         self._positions: dict[tuple[str, tuple[int, ...]], Index] = {}
         self.redraw()
@@ -75,13 +76,13 @@ class TrainingData:
         """Fill the memory with other random rows, or with all rows in order if they fit; then make synthetic rows."""
         size = len(self)
         if not self.holds_all:
-            drawn: Index = np.empty(0, dtype=np.intp)
-            while len(drawn) < size:  # with repetition: a list of all row numbers might not fit into memory
+            numbers: Index = np.empty(0, dtype=np.intp)
+            while len(numbers) < size:  # with repetition: a list of all row numbers might not fit into memory
                 more = self._rng.integers(self.total, size=size)
                 if self.folds is not None:
                     more = more[self.folds.fold_of_row[more] > 0]
-                drawn = np.concatenate([drawn, more])[:size]
-            self.row_numbers = np.sort(drawn)  # so that rows are read from one end of X to the other
+                numbers = np.concatenate([numbers, more])[:size]
+            self.row_numbers = np.sort(numbers)  # so that rows are read from one end of X to the other
         self._positions.clear()
         step = rows_per_block(self.width)
         for start in range(0, size, step):
@@ -93,7 +94,14 @@ class TrainingData:
 
     def learned_by(self, member: int) -> Index:
         """Return the positions of the rows in memory that this member may learn from."""
-        return self._without(() if self.folds is None else self.folds.left_out[member])
+        left_out = () if self.folds is None else self.folds.left_out[member]
+        key = ("rows", left_out)
+        if key not in self._positions:
+            allowed = np.ones(len(self), dtype=bool)
+            if self.folds is not None:
+                allowed = ~np.isin(self.folds.fold_of_row[self.row_numbers], left_out)
+            self._positions[key] = np.flatnonzero(allowed)
+        return self._positions[key]
 
     def synthetic_for(self, member: int) -> Index:
         """Return the positions of the synthetic rows whose parents this member may learn from; there may be none."""
@@ -103,24 +111,9 @@ class TrainingData:
         key = ("synthetic", left_out)
         if key not in self._positions:
             allowed = np.zeros(len(self), dtype=bool)
-            allowed[self._without(left_out)] = True
+            allowed[self.learned_by(member)] = True
             self._positions[key] = len(self) + np.flatnonzero(allowed[self._synthetic.parents].all(1))
         return self._positions[key]
-
-    def _without(self, folds: tuple[int, ...]) -> Index:
-        """Return the positions of the rows in memory that belong to none of these folds."""
-        key = ("rows", folds)
-        if key not in self._positions:
-            allowed = np.ones(len(self), dtype=bool)
-            if self.folds is not None:
-                allowed = ~np.isin(self.folds.fold_of_row[self.row_numbers], folds)
-            self._positions[key] = np.flatnonzero(allowed)
-        return self._positions[key]
-
-    @property
-    def synthetic_every(self) -> int:
-        """Return k such that one candidate in k is a synthetic row."""
-        return EVERY_IF_FEW if are_few(self.z) else EVERY
 
     def unscaled(self, numbers: slice | Index | None = None) -> NDArray[np.generic]:
         """Return the rows of X with these numbers, or those in memory, in the user's units, as a dense array."""
@@ -149,13 +142,13 @@ class SyntheticRows:
         """
         count = SYNTHETIC_ROWS
         parents = rng.integers(len(z), size=(count, 2))
-        crossed = np.arange(count) % 4 > 0 if are_few(z) else np.zeros(count, dtype=bool)
-        parents[~crossed, 1] = parents[~crossed, 0]
+        is_crossed = np.arange(count) % 4 > 0 if are_few(z) else np.zeros(count, dtype=bool)
+        parents[~is_crossed, 1] = parents[~is_crossed, 0]
         first = z[parents[:, 0]]
         second = z[parents[:, 1]]
         rows = displace_cells(z, first, rng)
-        from_first = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
-        rows[crossed] = np.where(from_first, first[crossed], second[crossed])
+        from_first = rng.random((int(is_crossed.sum()), z.shape[1])) < 0.5
+        rows[is_crossed] = np.where(from_first, first[is_crossed], second[is_crossed])
         return cls(rows if learned is None else np.where(learned, rows, first), parents)
 
 
@@ -182,9 +175,9 @@ def displace_cells(z: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
     count, p = rows.shape
     low, high = usual_range(z)
     share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside one that always is
-    displaced = rng.random((count, p)) < share[:, None]
-    displaced[np.arange(count), rng.integers(p, size=count)] = True
-    displaced &= high > low
+    is_displaced = rng.random((count, p)) < share[:, None]
+    is_displaced[np.arange(count), rng.integers(p, size=count)] = True
+    is_displaced &= high > low
     distance = np.where(rng.random((count, p)) < 0.5, rng.exponential(NEAR, (count, p)), FAR * rng.random((count, p)))
     cells = np.where(rng.random((count, p)) < 0.5, low - distance, high + distance)
-    return np.where(displaced, cells, rows).astype(np.float32)
+    return np.where(is_displaced, cells, rows).astype(np.float32)

@@ -302,7 +302,7 @@ class FUSE(CentralityModel):
             X,
             dissimilarity,
             seed=seed,
-            names=getattr(self, "feature_names_in_", None),
+            names=vars(self).get("feature_names_in_"),
             feature_map=self._feature_map,
             members=None if before is None else before.network.members,
         )

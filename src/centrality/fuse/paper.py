@@ -45,13 +45,13 @@ class Algorithm1:
         self, trainer: "Trainer", n: int, delta: Comparison, rng: np.random.Generator, noise: np.random.Generator
     ) -> Iterator[tuple[int, Loss, Loss]]:
         """Train on n rows; after each epoch yield the number of updates so far, and the mean of both losses."""
-        taken = 0
+        steps = 0
         budget = self.updates(n)
         for _ in range(self.T):
-            losses = list(islice(self.epoch(trainer, n, delta, rng, noise), budget - taken))
-            taken += len(losses)
-            yield taken, mean_loss(of_global for of_global, _ in losses), mean_loss(of_local for _, of_local in losses)
-            if taken == budget:
+            losses = list(islice(self.epoch(trainer, n, delta, rng, noise), budget - steps))
+            steps += len(losses)
+            yield steps, mean_loss(of_global for of_global, _ in losses), mean_loss(of_local for _, of_local in losses)
+            if steps == budget:
                 return
 
     def epoch(

@@ -103,48 +103,40 @@ class TorchTrainer(Trainer):
     def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
         """Take a step for each batch, one after another."""
         losses = []
+        count = 2 * batches.candidates + batches.noised
         for step, rate in enumerate(rates):
-            losses.append(self._take_step(batches, step, rate))
+            self._taken += 1
+            self._rate.fill_(float(bias_corrected(np.array([rate]), self._taken)[0]))
+            preferences = None
+            if batches.candidates and batches.preferences is not None:
+                preferences = self._to_device(batches.preferences[step])
+            elif batches.candidates:  # π̂ is computed from anchors
+                candidates, _, anchors = np.split(batches.positions[step], [2 * batches.candidates, count], axis=1)
+                preferences = self._to_device(preference(self._comparison, candidates, anchors, batches.opponents))
+            noise = None
+            epsilon = None
+            if batches.noised:
+                noise = self._noise(batches.row_scales)
+                epsilon = self._to_device(batches.noise[step] * self._data.learned_columns)
+            rows = self._rows[self._to_device(batches.positions[step, :, :count])]  # (members, 2b + r, p)
+            if self._recorded is not None and epsilon is not None and preferences is not None:
+                losses.append(self._recorded(noise, rows, preferences, epsilon))
+            else:
+                losses.append(self._step(noise, rows, preferences, epsilon))
             self._advance(1)
         return np.asarray(torch.stack(losses).cpu().numpy())  # together: the GPU need not wait after each
-
-    def _take_step(self, batches: Batches, step: int, rate: float) -> Tensor:  # -> (2,) global and local loss
-        self._taken += 1
-        self._rate.fill_(float(bias_corrected(np.array([rate]), self._taken)[0]))
-        noise = None
-        epsilon = None
-        preferences = self._preferences(batches, step)
-        if batches.noised:
-            noise = self._noise(batches.row_scales)
-            epsilon = self._to_device(batches.noise[step] * self._data.learned_columns)
-        count = 2 * batches.candidates + batches.noised
-        rows = self._rows[self._to_device(batches.positions[step, :, :count])]  # (members, 2b + r, p)
-        if self._recorded is not None and epsilon is not None and preferences is not None:
-            return self._recorded(noise, rows, preferences, epsilon)
-        return self._step(noise, rows, preferences, epsilon)
-
-    def _preferences(self, batches: Batches, step: int) -> Tensor | None:
-        """Return π̂ of the step's candidates; None: there are none. It is computed from anchors, if need be."""
-        if not batches.candidates:
-            return None
-        if batches.preferences is not None:
-            return self._to_device(batches.preferences[step])
-        candidates, _, anchors = np.split(
-            batches.positions[step], [2 * batches.candidates, 2 * batches.candidates + batches.noised], axis=1
-        )
-        return self._to_device(preference(self._comparison, candidates, anchors, batches.opponents))
 
     def _step(self, noise: Noise | None, rows: Tensor, preferences: Tensor | None, epsilon: Tensor | None) -> Tensor:
         """Compute the losses and their gradients, update the weights, and return the members' mean losses."""
         losses = rows.new_zeros(2, len(rows))
-        compared = 0 if preferences is None else 2 * preferences.shape[2]
+        candidates = 0 if preferences is None else 2 * preferences.shape[2]
         for parameter in self._parameters:
             parameter.grad.zero_()  # type: ignore[union-attr]
         if preferences is not None:
-            losses[0] = global_loss(self._module, rows[:, :compared], preferences)
+            losses[0] = global_loss(self._module, rows[:, :candidates], preferences)
         if noise is not None and epsilon is not None:
             noise = replace(noise, drawn=epsilon)
-            losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * epsilon, noise)
+            losses[1] = local_loss(self._module, rows[:, candidates:] + noise.eta * epsilon, noise)
         torch.autograd.backward((self._balance * losses[0] + losses[1]).sum())
         self._update()
         return losses.detach().mean(1)

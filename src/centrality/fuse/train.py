@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
-from centrality._internal.devices import cores, is_cpu
+from centrality._internal.devices import count_threads
 from centrality.engine import Engine, engine
 from centrality.fuse.batches import Batches, BatchSampler, RowScales
 from centrality.fuse.comparisons import Comparison, NamedMetric
@@ -56,10 +56,10 @@ def train(
     rates = decayed_learning_rates(config.learning_rate, config.steps)
     losses: Losses = np.zeros((config.steps, 2), dtype=np.float32)
     rows_used = 0  # since the rows in memory were drawn
-    together = sampler.steps_at_once(config.steps)
+    steps_at_once = sampler.steps_at_once(config.steps)
     with trainer.running(config.steps, progress=config.progress):
-        for start in range(0, config.steps, together):
-            stop = min(start + together, config.steps)
+        for start in range(0, config.steps, steps_at_once):
+            stop = min(start + steps_at_once, config.steps)
             losses[start:stop] = trainer.take_steps(sampler.draw(stop - start), rates[start:stop])
             require_finite_losses(losses[start:stop], stop, config)
             rows_used += (stop - start) * sampler.rows_per_step
@@ -198,7 +198,7 @@ def make_trainer(
 
     `seed` is that of an encoder's random numbers, such as dropout.
     """
-    if start.layout.standard and is_cpu(device):
+    if start.layout.standard and device == "cpu":
         return EngineTrainer(start, data, comparison, engine(), balance=balance, weight_decay=weight_decay)
     optional("torch", "torch")
     from centrality.fuse.torch_trainer import TorchTrainer  # brings torch
@@ -226,7 +226,7 @@ class EngineTrainer(Trainer):
         self._mean = np.zeros_like(self._weights)  # Adam's moments
         self._square = np.zeros_like(self._weights)
         self._background = background_in(engine, start)
-        self._threads = cores()
+        self._threads = count_threads()
 
     def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
         """Take a step for each batch: each member, and each head that shares nothing, on a thread of its own."""

@@ -22,10 +22,6 @@ from centrality.model.fitted import FittedModel, History
 from centrality.model.reader import reader_of
 from centrality.network.calibration import one_t
 
-if TYPE_CHECKING:
-    from centrality.model.interface import CentralityModel
-
-
 BARS = 30  # of a histogram
 HEIGHT = 44  # of a histogram, in pixels
 COLOURS = {"global": text.BLUE, "local": text.RED}
@@ -69,35 +65,28 @@ class FittedAttributes:
         fitted = vars(self).get("fitted_") or getattr(vars(self).get("model_"), "fitted_", None)
         if fitted is None:
             return estimator
-        heads = zip(COLOURS, fitted.training_scores.quantiles, strict=True)
-        histograms = "".join(_histogram(head, values) for head, values in heads)
-        return f"<div>{_facts_table(self, fitted)}<div>{histograms}</div></div>{estimator}"
-
-
-def _facts_table(model: Any, fitted: FittedModel) -> str:
-    report = fitted.report
-    lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
-    if representation := reader_of(model).about().get("representation"):
-        lines["represented by"] = representation
-    with suppress(InputError):  # raised if marks were learned at another t: there is no threshold at this one
-        lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"
-    if fitted.inliers is None:
-        lines["calibration rows"] = "none: holdout= or calibrate() gives p-values"
-    else:
-        lines["calibration rows"] = f"{len(fitted.inliers.units):,}"
-    return text.facts_table(lines, [] if report is None else report.warnings)
-
-
-def _histogram(head: str, values: NDArray[np.float64]) -> str:
-    """Draw how one head's scores of the training rows are distributed."""
-    counts = np.histogram(values, bins=BARS, range=(0, 1))[0]
-    heights = HEIGHT * counts / max(counts.max(), 1)
-    bars = [text.Bar(HEIGHT - height, height, COLOURS[head]) for height in heights]
-    label = f"{head} centrality of the training rows, from 0 to 1"
-    return (
-        f"<figure style='display:inline-block;margin:0 1em .5em 0'>{text.chart(bars, HEIGHT, label)}"
-        f"<figcaption style='font-size:.8em'>{label}</figcaption></figure>"
-    )
+        report = fitted.report
+        facts = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
+        if representation := reader_of(self).about().get("representation"):  # type: ignore[arg-type]
+            facts["represented by"] = representation
+        with suppress(InputError):  # raised if marks were learned at another t: there is no threshold at this one
+            facts["outliers below"] = f"{self.offset_:.4g} (score_samples at t = {self.t:g})"
+        if fitted.inliers is None:
+            facts["calibration rows"] = "none: holdout= or calibrate() gives p-values"
+        else:
+            facts["calibration rows"] = f"{len(fitted.inliers.units):,}"
+        histograms = []
+        for head, values in zip(COLOURS, fitted.training_scores.quantiles, strict=True):
+            counts = np.histogram(values, bins=BARS, range=(0, 1))[0]
+            heights = HEIGHT * counts / max(counts.max(), 1)
+            bars = [text.Bar(HEIGHT - height, height, COLOURS[head]) for height in heights]
+            label = f"{head} centrality of the training rows, from 0 to 1"
+            histograms.append(
+                f"<figure style='display:inline-block;margin:0 1em .5em 0'>{text.chart(bars, HEIGHT, label)}"
+                f"<figcaption style='font-size:.8em'>{label}</figcaption></figure>"
+            )
+        table = text.facts_table(facts, [] if report is None else report.warnings)
+        return f"<div>{table}<div>{''.join(histograms)}</div></div>{estimator}"
 
 
 Matrix = NDArray[np.float64]
@@ -147,7 +136,10 @@ def _returning_frames(method: Callable[..., Any], names: str | tuple[str, ...] |
             return result
         X = arguments[0] if arguments else options["X"]
         if isinstance(result, Reasons):
-            return _with_labels(self, result, X)
+            if (index := _index(X)) is None:
+                return result
+            labels = list(index)  # a window has that of its first row
+            return replace(result, labels=[labels[row] for row in reader_of(self).rows_of(len(labels))])
         container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
         if container == "default":
             return result
@@ -172,15 +164,6 @@ def _index(X: object) -> Any:
     """Return the labels of a frame's rows; None where there are none."""
     index = getattr(X, "index", None)
     return None if callable(index) else index
-
-
-def _with_labels(model: "CentralityModel", reasons: Reasons, X: object) -> Reasons:
-    """Return the reasons with the labels of the rows in X, if there are any; a window has that of its first row."""
-    index = _index(X)
-    if index is None:
-        return reasons
-    labels = list(index)
-    return replace(reasons, labels=[labels[row] for row in reader_of(model).rows_of(len(labels))])
 
 
 def _as_frame(container: str, values: Matrix, columns: Sequence[str], index: object) -> object:

@@ -36,7 +36,6 @@ from centrality.network.refinement import Refinement
 from centrality.network.scaling import Scaling, dense, rows_per_block
 
 if TYPE_CHECKING:
-    from centrality.model.fitted import FittedModel
     from centrality.model.reader import RowReader
 
 
@@ -90,11 +89,13 @@ class ScoreField:
         step = np.abs(points - rows)
         square = safe_divide(step, step.max(1, keepdims=True)) ** 2
         square_of_feature = sum_by_feature(square, owner, int(owner.max()) + 1)
-        blame = gains + rest[:, :, None] * _normalized(square_of_feature)[:, None]
+        shares_of_squares = safe_divide(square_of_feature, square_of_feature.sum(1, keepdims=True))
+        blame = gains + rest[:, :, None] * shares_of_squares[:, None]
         # If the change is only rounding, share it by distance.
         blame = np.where(blame.any(2, keepdims=True), blame, square_of_feature[:, None])
         share_within_feature = safe_divide(square, square_of_feature[:, owner])
-        return np.asarray(_normalized(blame)[:, :, owner] * share_within_feature[:, None])
+        shares = safe_divide(blame, blame.sum(2, keepdims=True))
+        return np.asarray(shares[:, :, owner] * share_within_feature[:, None])
 
     def _gains(self, rows: Matrix, points: Matrix, owner: NDArray[np.intp]) -> Matrix:  # (n, 2, features)
         """Return by how much each head score rises when one feature alone moves toward the point, at the best fraction.
@@ -114,8 +115,8 @@ class ScoreField:
         raw = self.raw_on_lines(starts, steps, np.tile(FRACTIONS, (len(steps), 1)))
         scores = self.calibration.units(raw.reshape(-1, 2))
         if self.refinement is not None:
-            moved = starts[:, None].astype(np.float64) + steps[:, None] * FRACTIONS[:, None]
-            scores = scores + self.refinement.shift(moved.reshape(-1, p))[:, None]
+            points_on_lines = starts[:, None].astype(np.float64) + steps[:, None] * FRACTIONS[:, None]
+            scores = scores + self.refinement.shift(points_on_lines.reshape(-1, p))[:, None]
         best = scores.reshape(*candidates.shape, len(FRACTIONS), 2).max(2)
         gains = np.zeros((n, features, 2))
         gains_of_candidates = np.maximum(best - self._head_scores(rows)[:, None], 0.0)
@@ -210,11 +211,6 @@ def sum_by_feature(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matri
     return sums
 
 
-def _normalized(sizes: Matrix) -> Matrix:  # (..., features)
-    """Divide sizes by their sum; sizes that are all 0 stay 0."""
-    return safe_divide(sizes, sizes.sum(-1, keepdims=True))
-
-
 def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: ScoreField, scaling: Scaling) -> Matrix:
     """Return a typical point of each region, (k, p), in the user's units.
 
@@ -224,7 +220,8 @@ def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: Scor
     count = min(rows.shape[0], REGION_ROWS, max(REGION_VALUES // rows.shape[1], 200))
     sample = subsample_evenly(np.arange(rows.shape[0]), count)
     # A group far away is odd, however dense it is: the point that its rows are compared with lies elsewhere.
-    sample = sample[_not_peripheral(local[sample]) & _not_peripheral(scores[sample])]
+    is_dense = local[sample] >= np.quantile(local[sample], PERIPHERAL)
+    sample = sample[is_dense & (scores[sample] >= np.quantile(scores[sample], PERIPHERAL))]
     central = rows[sample]
     height = local[sample]
     group = _farthest_first_groups(scaling.scaled(central), int(height.argmax()))
@@ -247,10 +244,6 @@ def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  #
     nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
     neighbours, unit = divide_by_units(dense(rows[np.sort(nearest)]).astype(np.float64))
     return np.asarray(neighbours.mean(0) * unit)
-
-
-def _not_peripheral(scores: Matrix) -> NDArray[np.bool_]:
-    return np.asarray(scores >= np.quantile(scores, PERIPHERAL))
 
 
 def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p) -> (n,)
@@ -344,7 +337,11 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
     fitted = reader.fitted
     vectors = reader.vectors(X)
     owner = reader.owner()
-    frequent = _frequent_values(fitted)
+    frequent = np.empty((0, fitted.width))  # (levels, p) values of each column that are frequent in the training rows
+    columns = fitted.training_scores.columns
+    if columns is not None and fitted.context is None:
+        pairs = zip(columns.values.T, columns.upto.T, strict=True)
+        frequent = np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
     typical = fitted.typical_for(vectors)
     bound = fitted.offset_for(t)
     values = reader.values(X, vectors)
@@ -400,50 +397,39 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
     ]
     chosen: list[int] = []
     changed = row
-    enough = False
-    while options and not enough and len(chosen) < MOST_CHANGED:
+    is_enough = False
+    while options and not is_enough and len(chosen) < MOST_CHANGED:
         candidates = np.stack([np.where(owner == group, goal, changed) for group, goal in options])
         scores = score(candidates)
         best = int(scores.argmax())
         changed = candidates[best]
-        enough = bool(scores[best] >= bound)
+        is_enough = bool(scores[best] >= bound)
         chosen.append(options[best][0])
         options = [(group, goal) for group, goal in options if group != chosen[-1]]
     # Frequent values that seem to fit an odd row may lead to a dead end; the typical point alone does not.
-    if not enough and len(goals) > 1:
+    if not is_enough and len(goals) > 1:
         return smallest_change(score, row, goals[:1], owner, bound)
-    if not enough:
+    if not is_enough:
         return Change(row, (), enough=False)
     for group in chosen[:-1]:
         without = np.where(owner == group, row, changed)
         if score(without[None])[0] >= bound:
             chosen = [other for other in chosen if other != group]
             changed = without
-    of_one_number = np.isin(owner, [group for group in chosen if numbers[group] == 1])
-    return Change(_shorten_change(score, row, changed, of_one_number, bound), tuple(chosen), enough=True)
-
-
-def _frequent_values(fitted: "FittedModel") -> Matrix:  # (levels, p)
-    """Return values of each column that are frequent in the training rows; none if the model has a context."""
-    columns = fitted.training_scores.columns
-    if columns is None or fitted.context is not None:
-        return np.empty((0, fitted.width))
-    pairs = zip(columns.values.T, columns.upto.T, strict=True)
-    return np.column_stack([values[np.searchsorted(upto, LEVELS)] for values, upto in pairs])
-
-
-def _shorten_change(score: Score, row: Matrix, changed: Matrix, movable: NDArray[np.bool_], bound: float) -> Matrix:
-    """Move `movable` numbers back toward the row, by bisection, as far as the score still reaches `bound`."""
+    # Move single numbers back toward the row, by bisection, as far as the score still reaches the bound.
+    movable = np.isin(owner, [group for group in chosen if numbers[group] == 1])
     low = 0.0
     high = 1.0
+    shorter = changed
     for _ in range(BISECTIONS):
         share = (low + high) / 2
         candidate = np.where(movable, row + share * (changed - row), changed)
         if score(candidate[None])[0] >= bound:
             high = share
+            shorter = candidate
         else:
             low = share
-    return np.where(movable, row + high * (changed - row), changed) if high < 1 else changed
+    return Change(shorter, tuple(chosen), enough=True)
 
 
 def _with_whole_counts(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from scipy import sparse
 
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError, optional
-from centrality._internal.devices import cores, is_cpu
+from centrality._internal.devices import count_threads
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
 from centrality.analysis.certificate import Certificate, most_ordinary
@@ -64,7 +64,7 @@ def block_by_block(
     if len(starts) == 1:
         return work(X)
     result: NDArray[Number] | None = None
-    threads = cores() if is_cpu(device) else 1
+    threads = count_threads() if device == "cpu" else 1
     map_starts: Callable[..., Iterable[NDArray[Number]]]
     with ThreadPoolExecutor(threads) as pool:  # no thread starts before it has work
         map_starts = pool.map if threads > 1 else map
@@ -97,7 +97,7 @@ def map_valid_rows(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) 
 
 def scorer_for(network: Network, device: str = "cpu") -> NetworkScorer:
     """Return the scorer of this network on this device."""
-    if network.layout.standard and is_cpu(device):
+    if network.layout.standard and device == "cpu":
         return EngineScorer(network, engine())
     optional("torch", "torch")
     from centrality.torch.module import TorchScorer  # brings torch
@@ -173,11 +173,8 @@ class FittedModel(FrozenArrays):
     def _gpu_scorers(self) -> dict[str, DeviceScorer]:  # by device
         return {}
 
-    def _gpu_scorer(self, rows: Any) -> DeviceScorer | None:
-        """Return the scorer of the GPU that holds the rows or the model; None if the rows are scored on the CPU."""
-        device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
-        if not device.startswith("cuda") or sparse.issparse(rows):
-            return None
+    def _gpu_scorer(self, device: str) -> DeviceScorer:
+        """Return the scorer of this GPU, which holds the rows or the model."""
         from centrality.torch.module import DeviceScorer  # brings torch
 
         if device not in self._gpu_scorers:
@@ -190,11 +187,9 @@ class FittedModel(FrozenArrays):
             return None
         if self.context is not None:
             return None
-        fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
-        return X.detach() if fits and bool(X.isfinite().all()) else None
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_gpu_scorers"}
+        has_all_columns = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width
+        is_scorable = has_all_columns and X.is_floating_point() and self.names is None
+        return X.detach() if is_scorable and bool(X.isfinite().all()) else None
 
     @property
     def width(self) -> int:
@@ -255,8 +250,9 @@ class FittedModel(FrozenArrays):
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the head scores: global and local, calibrated so that they can be mixed."""  # (n, 2)
-        if (gpu_scorer := self._gpu_scorer(rows)) is not None:
-            return gpu_scorer.units(rows)
+        device = str(cast(Any, rows).device) if hasattr(rows, "is_cuda") else self.device
+        if device.startswith("cuda") and not sparse.issparse(rows):
+            return self._gpu_scorer(device).units(rows)
         units = map_blocks(
             lambda block: self.scorer.head_scores(block, self.scaling, self.calibration), rows, self.device
         )
@@ -360,7 +356,8 @@ class FittedModel(FrozenArrays):
     ) -> Matrix:
         """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
         origins = self.origins(rows, baseline)
-        return self.mixing.contributions(self.contributions(rows, baseline, owner), self.units(rows), origins, t)
+        contributions = self.contributions(rows, baseline, owner)
+        return self.calibration.mixing.contributions(contributions, self.units(rows), origins, t)
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return a path from each row toward the centre, on which f(x, t) never falls."""  # (n, steps + 1, p)
@@ -444,9 +441,9 @@ class FittedModel(FrozenArrays):
         """Say which of the rows with these units are too odd to belong to the tail of the others' scores."""
         scores = self.mixing.mixed(self.held_out_units(units), t)
         order = np.argsort(scores, kind="stable")  # rows without a score come last
-        apart = np.zeros(len(scores), dtype=bool)
-        apart[order[: conformal.count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
-        return apart
+        is_apart = np.zeros(len(scores), dtype=bool)
+        is_apart[order[: conformal.count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
+        return is_apart
 
     def ranks(self, units: Matrix, t: float) -> NDArray[np.int64]:
         """Return how many calibration rows score no higher than each row; of a row without a score, all may."""

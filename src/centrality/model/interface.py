@@ -145,35 +145,27 @@ class CentralityModel(Certainty, TransformerMixin, CentralityEstimator, ABC):
         """
         vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
-        if weights is not None or like is not None:
-            vectors = self._shifted(vectors, weights, like, generator(random_state))
+        is_shifted = weights is not None or like is not None  # then many may be odd for the training rows
+        if is_shifted:
+            rng = generator(random_state)
+            if vectors is None:
+                raise InputError("weights and like are about calibration rows: give X, the rows to calibrate on.")
+            if weights is not None and like is not None:
+                raise InputError("One of weights and like was wanted, got both.")
+            vectors = dense(vectors)
+            if like is None:
+                chances = conformal.checked_weights(weights, len(vectors))
+            else:
+                new = dense(self._reader().vectors(like))
+                vectors = vectors[~np.isnan(vectors).any(1)]
+                chances = conformal.estimate_weights(vectors, new[~np.isnan(new).any(1)], rng)
+            vectors = vectors[conformal.draw_rows(chances, rng)]
         scores = None if vectors is None else map_valid_rows(vectors, self.fitted_.units)
         self.fitted_.remembered.warn_of_known(vectors)
         self._learn(self.fitted_.calibrated(scores, contamination))
-        is_shifted = weights is not None or like is not None  # then many may be odd for the training rows
         if scores is not None and not contamination and not is_shifted:
             self.fitted_.training_scores.warn_of_odd(self.fitted_.mixing.squeeze(scores))
         return self
-
-    def _shifted(
-        self,
-        vectors: CheckedRows | None,
-        weights: Sequence[float] | Matrix | None,
-        like: ModelRows | None,
-        rng: np.random.Generator,
-    ) -> CheckedRows:
-        """Return those of the calibration rows that are drawn by their weights."""
-        if vectors is None:
-            raise InputError("weights and like are about calibration rows: give X, the rows to calibrate on.")
-        if weights is not None and like is not None:
-            raise InputError("One of weights and like was wanted, got both.")
-        vectors = dense(vectors)
-        if like is None:
-            return vectors[conformal.draw_rows(conformal.checked_weights(weights, len(vectors)), rng)]
-        new = dense(self._reader().vectors(like))
-        vectors = vectors[~np.isnan(vectors).any(1)]
-        estimates = conformal.estimate_weights(vectors, new[~np.isnan(new).any(1)], rng)
-        return vectors[conformal.draw_rows(estimates, rng)]
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None

@@ -24,30 +24,26 @@ def refit_on_parts(
     """Return what eight fits, each to another four fifths of the vectors `training`, say of the vectors `scored`."""
     if isinstance(training, np.ndarray):
         training = training[~np.isnan(training).any(1)]
+    fuse: Any = getattr(model, "model_", model)  # a chain holds one
+    representation = getattr(model, "representation_", None)
     n = training.shape[0]
     by_refits = []
     for _ in range(REFITS):
         part = np.sort(rng.permutation(n)[: max(3, int(SHARE * n))])
-        again = _fit_again(model, training[part], seed=int(rng.integers(2**31)))
-        by_refits.append(_scores_and_p_values(again, scored, t))
+        refit: Any = clone(fuse)
+        members = fuse.fitted_.network.members
+        refit.set_params(ensemble=members, random_state=int(rng.integers(2**31)), progress=False)
+        if representation is not None:
+            refit._is_measurement = representation.measurements()  # noqa: SLF001  (it is made like the first one)
+            refit._feature_map = representation.origins()  # noqa: SLF001
+        refit._fit(training[part], None)  # noqa: SLF001
+        by_refits.append(_scores_and_p_values(refit.fitted_, scored, t))
     refits, refit_p_values = np.stack(by_refits, axis=1)
     scores, p_values = _scores_and_p_values(model.fitted_, scored, t)
     count = model.fitted_.calibration_count(t)
     if not count or np.isnan(refit_p_values).all():
         return Stability(scores, refits, None, None, 0)
     return Stability(scores, refits, p_values, refit_p_values, count)
-
-
-def _fit_again(model: CentralityModel, vectors: CheckedRows, seed: int) -> FittedModel:
-    fuse: Any = getattr(model, "model_", model)  # a chain holds one
-    again: Any = clone(fuse)
-    again.set_params(ensemble=fuse.fitted_.network.members, random_state=seed, progress=False)
-    representation = getattr(model, "representation_", None)
-    if representation is not None:
-        again._is_measurement = representation.measurements()  # noqa: SLF001  (it is made like the first one)
-        again._feature_map = representation.origins()  # noqa: SLF001
-    fitted: FittedModel = again._fit(vectors, None).fitted_  # noqa: SLF001
-    return fitted
 
 
 def _scores_and_p_values(fitted: FittedModel, vectors: CheckedRows, t: float) -> Matrix:  # (2, n)

@@ -44,7 +44,10 @@ class Reservoir:
             return replace(Reservoir.of(X, folds, rng), seen=total)
         remembered = self.rows.shape[0]
         size = min(_capacity(X), remembered + n)
-        count = _draw_count_of_new(size, new=n, old=self.seen, rng=rng)
+        if max(n, self.seen) < HYPERGEOMETRIC_ROWS:
+            count = int(rng.hypergeometric(n, self.seen, size))  # of the sample, how many rows are new
+        else:  # of so many rows hardly any would be chosen twice: repetition changes the variance by less than 0.03%
+            count = min(n, int(rng.binomial(size, n / (n + self.seen))))
         # If the model was loaded in between, fewer old rows are remembered than the draw may want.
         count = max(count, size - remembered)
         old = _draw(remembered, size - count, rng)
@@ -100,14 +103,6 @@ def unique_rows(rows: NDArray[np.generic]) -> NDArray[np.void]:
 def _capacity(X: CheckedRows) -> int:
     """Return the largest number of rows of this width in the sample."""
     return max(FEWEST_REMEMBERED, REMEMBERED_VALUES // int(X.shape[1]))
-
-
-def _draw_count_of_new(size: int, *, new: int, old: int, rng: np.random.Generator) -> int:
-    """Draw how many rows are new among `size` rows chosen at random, without repetition, from new and old ones."""
-    if max(new, old) < HYPERGEOMETRIC_ROWS:
-        return int(rng.hypergeometric(new, old, size))
-    # Of so many rows hardly any would be chosen twice: allowing repetition changes the variance by less than 0.03%.
-    return min(new, int(rng.binomial(size, new / (new + old))))
 
 
 def _draw(n: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -120,9 +120,21 @@ def parts_of(fitted: FittedModel) -> tuple[Header, Arrays]:
     if fitted.context is None:
         arrays |= written("scaling.", SCALING, fitted.scaling)
     else:
-        arrays |= _context_arrays(fitted.context)
+        context = fitted.context
+        arrays |= written("context.", CONTEXT, context) | written("context.scaling.", SCALING, context.scaling)
+        arrays |= written("context.usual.", FOREST, context.center_forest)
+        arrays |= written("context.spread.", FOREST, context.spread_forest)
+        for number, effects in enumerate(context.center_effects):
+            arrays |= written(f"context.levels.{number}.", EFFECTS, effects)
+        for number, effects in enumerate(context.spread_effects):
+            arrays |= written(f"context.widths.{number}.", EFFECTS, effects)
     if fitted.context_calibration is not None:
-        arrays |= _kinds_arrays(fitted.context_calibration)
+        calibration = fitted.context_calibration
+        arrays |= written("context.kinds.", KINDS, calibration)
+        arrays |= written("context.kinds.forest.", FOREST, calibration.forest)
+        for number, effects in enumerate(calibration.category_effects):
+            arrays |= written(f"context.kinds.levels.{number}.", EFFECTS, effects)
+        arrays |= {f"context.kinds.own.{number}": shares for number, shares in enumerate(calibration.own_weights)}
     arrays |= written("calibration.", CALIBRATION, fitted.calibration)
     arrays |= written("", SUMMARY, fitted)
     arrays["training.quantiles"] = fitted.training_scores.quantiles
@@ -153,25 +165,6 @@ def written(prefix: str, schema: Schema, value: object) -> Arrays:
     """Return those arrays of a value that the schema declares, by their names in the file."""
     arrays = {f"{prefix}{name}": getattr(value, numbers.attribute or name) for name, numbers in schema.items()}
     return {name: array for name, array in arrays.items() if array is not None}
-
-
-def _context_arrays(context: Context) -> Arrays:
-    arrays = written("context.", CONTEXT, context) | written("context.scaling.", SCALING, context.scaling)
-    arrays |= written("context.usual.", FOREST, context.center_forest)
-    arrays |= written("context.spread.", FOREST, context.spread_forest)
-    for number, effects in enumerate(context.center_effects):
-        arrays |= written(f"context.levels.{number}.", EFFECTS, effects)
-    for number, effects in enumerate(context.spread_effects):
-        arrays |= written(f"context.widths.{number}.", EFFECTS, effects)
-    return arrays
-
-
-def _kinds_arrays(calibration: ContextCalibration) -> Arrays:
-    arrays = written("context.kinds.", KINDS, calibration)
-    arrays |= written("context.kinds.forest.", FOREST, calibration.forest)
-    for number, effects in enumerate(calibration.category_effects):
-        arrays |= written(f"context.kinds.levels.{number}.", EFFECTS, effects)
-    return arrays | {f"context.kinds.own.{number}": weights for number, weights in enumerate(calibration.own_weights)}
 
 
 @dataclass(frozen=True)
@@ -211,9 +204,9 @@ class Section:
             for size_name, size in zip(size_names, array.shape, strict=False):
                 sizes.setdefault(size_name, max(size, 1))
             shape = tuple(int(name) if name.isdigit() else sizes.get(name, 1) for name in size_names)
-            fits = array.shape == shape and array.dtype == numbers.dtype and np.isfinite(array).all()
+            is_as_declared = array.shape == shape and array.dtype == numbers.dtype and np.isfinite(array).all()
             wanted = f"finite {np.dtype(numbers.dtype)} numbers of shape {shape}"
-            self.require(fits, f"{name} must hold {wanted}, got {array.dtype} {array.shape}")
+            self.require(is_as_declared, f"{name} must hold {wanted}, got {array.dtype} {array.shape}")
             if numbers.below:
                 inside = array.size == 0 or 0 <= array.min() <= array.max() < sizes[numbers.below]
                 self.require(inside, f"{name} must hold whole numbers from 0 to {sizes[numbers.below] - 1}")
@@ -243,6 +236,31 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
     file = Section(arrays)
     network = _network(file.under("network."), layout)
     summary = file.read(SUMMARY, p=p, steps=OFFSET_STEPS + 1)
+    columns = file.under("columns.")
+    paired = min(columns.length("products"), p)  # 0 if the columns were too many to be compared in pairs
+    training_scores = TrainingScores(
+        **file.read({"training.quantiles": Numbers("2 k", attribute="quantiles")}),
+        rows=int(header["training_rows"]),
+        columns=TrainingColumns(**columns.read(COLUMNS, p=p, paired=paired), rows=int(header["rows_of_columns"])),
+    )
+    inliers = None
+    conformal = file.under("conformal.")
+    if "inliers" in conformal:
+        rows_seen = header["rows_seen"]
+        inliers = CalibrationRows(
+            contamination=header["contamination_of_inliers"], **conformal.read(CONFORMAL, rows=rows_seen)
+        )
+        if (rows := inliers.rows) is not None:
+            in_order = (np.diff(rows) >= 0).all()
+            conformal.require(in_order, f"rows must name {len(rows)} of the {rows_seen} training rows in their order")
+    refinement = None
+    marks = file.under("refinement.")
+    if marks.names():
+        # If one of its arrays is missing, the correction learned from marks must not be dropped without a word.
+        marks.require(set(marks.names()) == set(REFINEMENT), f"knots and {marks.prefix}values go together")
+        refinement = Refinement(**marks.read(REFINEMENT, p=p))
+        rising = refinement.knots.shape[1] > 1 and (np.diff(refinement.knots) >= 0).all()
+        marks.require(rising, "knots must rise along each column")
     context = _context(file.under("context."), p) if "context.given" in file else None
     return FittedModel(
         network=network,
@@ -263,10 +281,10 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
         remembered=Reservoir(None, None, int(header["rows_seen"])),
         names=None if header["feature_names"] is None else tuple(header["feature_names"]),
-        inliers=_calibration_rows(header, file.under("conformal.")),
-        training_scores=_training_scores(header, file, p),
+        inliers=inliers,
+        training_scores=training_scores,
         report=Report(**header["report"]),
-        refinement=_refinement(file.under("refinement."), p),
+        refinement=refinement,
         typical=summary["typical"],
         offsets=summary.get("offsets"),
     )
@@ -332,37 +350,6 @@ def _scaling(file: Section, p: int) -> Scaling:
         in_order = (np.diff(arrays["seen"], axis=0) >= 0).all()
         file.require(in_order, "seen must hold the least and the greatest value of each column, in this order")
     return Scaling(**arrays)
-
-
-def _calibration_rows(header: Header, file: Section) -> CalibrationRows | None:
-    if "inliers" not in file:
-        return None
-    rows_seen = header["rows_seen"]
-    arrays = file.read(CONFORMAL, rows=rows_seen)
-    if "rows" in arrays:
-        in_order = (np.diff(arrays["rows"]) >= 0).all()
-        file.require(in_order, f"rows must name {len(arrays['rows'])} of the {rows_seen} training rows in their order")
-    return CalibrationRows(contamination=header["contamination_of_inliers"], **arrays)
-
-
-def _refinement(file: Section, p: int) -> Refinement | None:
-    if not file.names():
-        return None
-    # If one of its arrays is missing, the correction learned from marks must not be dropped without a word.
-    file.require(set(file.names()) == set(REFINEMENT), f"knots and {file.prefix}values go together")
-    arrays = file.read(REFINEMENT, p=p)
-    rising = arrays["knots"].shape[1] > 1 and (np.diff(arrays["knots"]) >= 0).all()
-    file.require(rising, "knots must rise along each column")
-    return Refinement(**arrays)
-
-
-def _training_scores(header: Header, file: Section, p: int) -> TrainingScores:
-    """Return the model's summary of its training rows: quantiles of their scores and of their columns."""
-    quantiles = file.read({"training.quantiles": Numbers("2 k", attribute="quantiles")})
-    columns = file.under("columns.")
-    paired = min(columns.length("products"), p)  # 0 if the columns were too many to be compared in pairs
-    summary = TrainingColumns(**columns.read(COLUMNS, p=p, paired=paired), rows=int(header["rows_of_columns"]))
-    return TrainingScores(**quantiles, rows=int(header["training_rows"]), columns=summary)
 
 
 def _context(file: Section, width: int) -> Context:

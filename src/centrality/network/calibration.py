@@ -76,8 +76,8 @@ class Mixing:
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
         share = self.share(t)
-        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
-        return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
+        has_veto = units[:, 1] > units[:, 0] + self.allowance(t)
+        return np.where(has_veto[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
         """Bring units, or mixtures of them, into [0, 1]."""
@@ -137,7 +137,7 @@ def squeezed(units: Matrix) -> Matrix:
     Up to 0 it is 1 / (2 - 2u), above 0 it is 1/2 + u / (2 ∛(1 + u³)). The engine computes it, with the same bits on
     every CPU.
     """
-    return engine().squeeze(_contiguous(units).reshape(-1)).reshape(np.shape(units))
+    return engine().squeeze(np.ascontiguousarray(units, dtype=np.float64).reshape(-1)).reshape(np.shape(units))
 
 
 def stretched(heads: Matrix) -> Matrix:
@@ -281,7 +281,7 @@ class Calibration(FrozenArrays):
 
     def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
         """Return each member's global and local score, rescaled by its own quantiles."""
-        return self._engine.of_members(_contiguous(outputs))
+        return self._engine.of_members(np.ascontiguousarray(outputs, dtype=np.float64))
 
     def raw(self, outputs: Outputs) -> Matrix:  # (n, 2)
         """Combine the networks' outputs into raw scores: that of a head is the minimum over members."""
@@ -289,7 +289,8 @@ class Calibration(FrozenArrays):
 
     def raw_back(self, outputs: Outputs, gradient: Matrix) -> Matrix:  # (members, n, 1 + k)
         """Return derivatives by the outputs from derivatives by the raw scores, (n, 2)."""
-        return self._engine.raw_back(_contiguous(outputs), _contiguous(gradient))
+        outputs = np.ascontiguousarray(outputs, dtype=np.float64)
+        return self._engine.raw_back(outputs, np.ascontiguousarray(gradient, dtype=np.float64))
 
     def scores_as_unseen(self, outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (n, 2)
         """Return the raw scores that these training rows would have if no member had been trained on them.
@@ -358,10 +359,6 @@ def rescaling(intervals: Matrix) -> tuple[Matrix, Matrix]:  # (..., 2) -> (...),
     low = intervals[..., 0]
     high = intervals[..., 1]
     return low, np.where(high > low, high - low, 1.0)
-
-
-def _contiguous(array: Outputs) -> Matrix:
-    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def checked_calibration(kind: str) -> str:

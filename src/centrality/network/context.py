@@ -292,13 +292,13 @@ def _line(c: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
     offset = x.mean(0)
     u, size, v = np.linalg.svd(c - mean, full_matrices=False)
     product = u.T @ (x - offset)
-    fits = []
+    candidates = []
     for ridge in RIDGES:
         shrinkage = np.square(size) / (np.square(size) + ridge)
         leverage = np.minimum(1 / len(c) + np.square(u) @ shrinkage, 0.99)  # of a row in its own prediction
         residuals = (x - offset - u @ (shrinkage[:, None] * product)) / (1 - leverage)[:, None]
-        fits.append((np.square(residuals).sum(), ridge, residuals))
-    _, ridge, residuals = min(fits, key=lambda fit: fit[0])
+        candidates.append((np.square(residuals).sum(), ridge, residuals))
+    _, ridge, residuals = min(candidates, key=lambda fit: fit[0])
     slopes = v.T @ ((size / (np.square(size) + ridge))[:, None] * product)
     return np.concatenate([(offset - mean @ slopes)[None], slopes]), residuals
 

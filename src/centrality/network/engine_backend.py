@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
-from centrality._internal.input import CheckedRows
+from centrality._internal.input import CheckedRows, as_floats
 from centrality.engine import Engine, engine
 from centrality.network.calibration import Calibration, rescaling
 from centrality.network.network import BACKGROUND_PARTS, LOWEST, Network
-from centrality.network.scaling import Scaling, as_floats
+from centrality.network.scaling import Scaling
 
 Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
 Matrix = NDArray[np.float64]

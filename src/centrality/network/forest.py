@@ -44,7 +44,7 @@ class Forest(FrozenArrays):
         sample = evenly_spaced(len(c), ROWS_OF_LEAVES)
         x = c[sample].astype(np.float32)
         y = targets[sample]
-        grown = RandomForestRegressor(
+        regressor = RandomForestRegressor(
             trees,
             min_samples_leaf=min(leaf, max(1, len(x) // 4)),
             max_depth=DEPTH,
@@ -52,15 +52,15 @@ class Forest(FrozenArrays):
             max_samples=min(len(x), ROWS_OF_TREE),
             random_state=seed,
         ).fit(x, y if y.shape[1] > 1 else y[:, 0])
-        feature, threshold, children = _nodes_of([estimator.tree_ for estimator in grown.estimators_])
+        feature, threshold, children = _nodes_of([estimator.tree_ for estimator in regressor.estimators_])
         value = np.zeros((*feature.shape, y.shape[1]), dtype=np.float32)
         total = np.zeros_like(y)
         count = np.zeros((len(y), 1))
-        leaf_of_row = grown.apply(x)  # (n, trees)
+        leaf_of_row = regressor.apply(x)  # (n, trees)
         values_of = _means if means else medians
-        for number, drawn in enumerate(grown.estimators_samples_):
+        for number, rows_of_tree in enumerate(regressor.estimators_samples_):
             unseen = np.ones(len(y), dtype=bool)
-            unseen[drawn] = False
+            unseen[rows_of_tree] = False
             of_leaves, of_others = values_of(y, leaf_of_row[:, number], feature.shape[1])
             value[number] = of_leaves
             total[unseen] += of_others[unseen]
@@ -89,26 +89,26 @@ class Forest(FrozenArrays):
 
     def __call__(self, c: Matrix) -> Matrix:  # (n, q) -> (n, columns)
         """Return the mean of the trees' predictions."""
-        step = max(1, PLACES // len(self.feature))
-        x = c.astype(np.float32)  # thresholds were found for float32
-        return np.concatenate([self._of(x[start : start + step]) for start in range(0, max(len(c), 1), step)])
-
-    def _of(self, c: NDArray[np.float32]) -> Matrix:
-        """Return the predictions of a block of rows. The nodes of all trees have numbers in one row: that is fast."""
         trees, nodes = self.feature.shape
-        root = nodes * np.arange(trees)[:, None]
-        start_of_row = c.shape[1] * np.arange(len(c))
+        root = nodes * np.arange(trees)[:, None]  # the nodes of all trees have numbers in one row: that is fast
         feature = self.feature.ravel()
         threshold = self.threshold.ravel()
         children = (self.children + root[:, :, None]).ravel()
-        node = np.broadcast_to(root, (trees, len(c)))
-        for _ in range(nodes):
-            goes_right = c.take(start_of_row + feature.take(node)) > threshold.take(node)
-            below = children.take(2 * node + goes_right)
-            if np.array_equal(below, node):  # every row has come to its leaf
-                break
-            node = below
-        return np.asarray(self.value.reshape(trees * nodes, -1)[node].mean(0, dtype=np.float64))
+        values = self.value.reshape(trees * nodes, -1)
+        step = max(1, PLACES // trees)
+        predictions = []
+        for start in range(0, max(len(c), 1), step):
+            block = c[start : start + step].astype(np.float32)  # thresholds were found for float32
+            start_of_row = c.shape[1] * np.arange(len(block))
+            node = np.broadcast_to(root, (trees, len(block)))
+            for _ in range(nodes):
+                goes_right = block.take(start_of_row + feature.take(node)) > threshold.take(node)
+                below = children.take(2 * node + goes_right)
+                if np.array_equal(below, node):  # every row has come to its leaf
+                    break
+                node = below
+            predictions.append(values[node].mean(0, dtype=np.float64))
+        return np.concatenate(predictions)
 
 
 def _nodes_of(trees: Sequence[Any]) -> tuple[NDArray[np.int32], Matrix, NDArray[np.int32]]:

@@ -36,7 +36,7 @@ from centrality._internal.arrays import (
     unit_of,
 )
 from centrality._internal.checks import InputError
-from centrality._internal.input import CheckedRows, ColumnBlocks, SparseRows
+from centrality._internal.input import CheckedRows, ColumnBlocks, SparseRows, as_floats
 from centrality.engine import Engine, engine
 
 Matrix = NDArray[np.float64]
@@ -227,25 +227,17 @@ def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     if not varies.any():
         return spread
     logs = np.log(spread[varies])
-    apart = np.clip((np.ptp(logs) - np.log(LIKE_SPREADS)) / np.log(UNLIKE_SPREADS / LIKE_SPREADS), 0.0, 1.0)
+    own_weight = np.clip((np.ptp(logs) - np.log(LIKE_SPREADS)) / np.log(UNLIKE_SPREADS / LIKE_SPREADS), 0.0, 1.0)
     unit = unit_of(spread.max())
     common = 0.5 * np.log(np.square(spread[varies] / unit).mean()) + np.log(unit)
     shared = np.zeros_like(spread)
-    shared[varies] = np.exp(apart * logs + (1 - apart) * common)
+    shared[varies] = np.exp(own_weight * logs + (1 - own_weight) * common)
     return shared
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / deviation, always a finite number, or 0 where the deviation is 0."""
     return np.where(deviation > 0, 1.0 / np.maximum(deviation, SMALLEST), 0.0)
-
-
-def as_floats(block: CheckedRows) -> NDArray[np.floating]:
-    """Return the rows as the engine reads them: dense, float32 or float64, one row after another."""
-    rows = block if isinstance(block, np.ndarray) else dense(block)
-    if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
-        return rows
-    return np.ascontiguousarray(rows, dtype=np.float32 if rows.dtype == np.float32 else np.float64)
 
 
 def dense(block: CheckedRows) -> NDArray[Any]:
@@ -274,7 +266,11 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     vanishes = (squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)  # in larger numbers no difference is so small
     extreme = np.flatnonzero(overflows | vanishes)
     if len(extreme):
-        unit = unit_of(_largest(X, extreme))
+        if sparse.issparse(X):
+            unit = unit_of(largest(cast(Any, X)[:, extreme]))
+        else:
+            blocks = (largest(dense(X[start : start + size])[:, extreme]) for start in range(0, n, size))
+            unit = unit_of(functools.reduce(np.maximum, blocks))
         extreme = extreme[unit != 1]  # without columns of zeros, which are constant
         unit = unit[unit != 1]
     if len(extreme):
@@ -314,15 +310,6 @@ def _sums(
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # numpy lets other threads run meanwhile
         _, mean, squares = merge_moments(pool.map(of_block, range(0, n, size)), at_once=max(8, MOST_VALUES // p))
     return mean, squares
-
-
-def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the largest magnitude in each of these columns."""
-    if sparse.issparse(X):
-        return largest(cast(Any, X)[:, columns])
-    size = rows_per_block(X.shape[1])
-    blocks = (largest(dense(X[start : start + size])[:, columns]) for start in range(0, X.shape[0], size))
-    return functools.reduce(np.maximum, blocks)
 
 
 def merge_moments(blocks: Iterator[_Moments], at_once: int) -> _Moments:

@@ -58,7 +58,13 @@ class Peaks:
         """Take the highest scores of blocks of these series; evenly spaced ones of many."""
         moments = sum(len(scores) for scores in series)
         length = max(1, min(BLOCK * window, moments // FEWEST_BLOCKS))
-        highest = np.sort(np.concatenate([_block_maxima(scores, length) for scores in series]))
+        maxima = []
+        for scores in series:
+            count = len(scores) // length  # full blocks
+            blocks = np.where(np.isnan(scores), -np.inf, scores)[: count * length].reshape(count, length)
+            maxima.append(blocks.max(1) if count else np.empty(0))
+        highest = np.sort(np.concatenate(maxima))
+        highest = highest[np.isfinite(highest)]  # of blocks that are judged
         return cls(highest[np.linspace(0, len(highest) - 1, min(len(highest), MOST_KEPT)).astype(np.intp)], length)
 
     def joined(self, other: Self) -> Self:
@@ -86,19 +92,11 @@ class Peaks:
         return float(self.length / per_block)
 
 
-def _block_maxima(scores: Values, length: int) -> Values:
-    """Return the highest score of each full block that is judged."""
-    count = len(scores) // length
-    blocks = np.where(np.isnan(scores), -np.inf, scores)[: count * length].reshape(count, length)
-    highest = blocks.max(1) if count else np.empty(0)
-    return highest[np.isfinite(highest)]
-
-
 def _fit(highest: Values) -> tuple[Values, Values]:  # (simulations, blocks)
     """Return location and scale of the curve through two quantiles of the blocks."""
     low, high = np.quantile(highest, LOWER, axis=1)
-    at_low, at_high = (_curve(level) for level in LOWER)
-    scale = (high - low) / (at_high - at_low)
+    at_low = _curve(LOWER[0])
+    scale = (high - low) / (_curve(LOWER[1]) - at_low)
     return low - scale * at_low, scale
 
 
@@ -111,9 +109,9 @@ def _curve(share: Any) -> Any:
 @lru_cache(maxsize=8)
 def _simulated(blocks: int) -> tuple[Values, Values]:
     """Return rising heights above a fitted curve, and how often an ordinary block surpasses each, on average."""
-    drawn = _curve(np.random.default_rng(0).uniform(size=(SIMULATIONS, blocks)))
-    location, scale = _fit(drawn)
-    above = np.sort(((drawn - location[:, None]) / scale[:, None]).ravel())[::-1]
+    samples = _curve(np.random.default_rng(0).uniform(size=(SIMULATIONS, blocks)))
+    location, scale = _fit(samples)
+    above = np.sort(((samples - location[:, None]) / scale[:, None]).ravel())[::-1]
     rank = np.unique(np.geomspace(1, len(above), 400).astype(np.intp))[::-1]
     heights = above[rank - 1]
     counts = rank / len(above)
@@ -215,18 +213,18 @@ def stretches(scores: Values, threshold: float) -> list[tuple[int, int]]:
     """
     normal = float(np.nanmedian(scores)) if np.isfinite(scores).any() else 0.0
     above = np.flatnonzero(scores > max(threshold, normal))  # false for moments without a score
-    taken = np.zeros(len(scores), dtype=bool)
+    is_covered = np.zeros(len(scores), dtype=bool)
     spans = []
     for peak in above[np.argsort(-scores[above], kind="stable")].tolist():
-        if taken[peak]:
+        if is_covered[peak]:
             continue
         low = np.flatnonzero(~(scores >= normal + NEAR * (scores[peak] - normal)))
         place = int(np.searchsorted(low, peak))
         first = int(low[place - 1]) + 1 if place else 0
         last = int(low[place]) - 1 if place < len(low) else len(scores) - 1
-        if not taken[first : last + 1].any():
+        if not is_covered[first : last + 1].any():
             spans.append((first, last))
-        taken[first : last + 1] = True
+        is_covered[first : last + 1] = True
     return spans
 
 

@@ -67,10 +67,10 @@ def channel_changes(names: Sequence[str], series: Sequence[Prepared]) -> list[st
     """Say which channels have another level or another spread than the scales learned in fitting."""
     changes = []
     for place, name in enumerate(names):
-        centre = float(np.median([one.scales.centre[0, place] for one in series]))
-        deviation = float(np.median([one.scales.deviation[0, place] for one in series]))
-        level = float(np.median([one.values[:, place].mean() for one in series]))
-        spread = float(np.median([one.values[:, place].std() for one in series]))
+        centre = float(np.median([prepared.scales.centre[0, place] for prepared in series]))
+        deviation = float(np.median([prepared.scales.deviation[0, place] for prepared in series]))
+        level = float(np.median([prepared.values[:, place].mean() for prepared in series]))
+        spread = float(np.median([prepared.values[:, place].std() for prepared in series]))
         if abs(level - centre) > MOVED * deviation:
             word = "higher" if level > centre else "lower"
             changes.append(f"{name} is {word}: {number(level)} on average, {number(centre)} before.")
@@ -128,8 +128,8 @@ def principal_signals(series: list[Prepared], view: int) -> Values:
     """Return the loadings (channels, signals) of the directions in which the scaled channels vary most."""
     channels = series[0].values.shape[1]
     moment = np.zeros((channels, channels))
-    for one in series:
-        scaled = one.view(view, slice(0, len(one.values)))
+    for prepared in series:
+        scaled = prepared.view(view, slice(0, len(prepared.values)))
         moment += scaled.T @ scaled
     directions = np.linalg.eigh(moment)[1][:, ::-1]
     return np.ascontiguousarray(directions[:, :JOINT])
@@ -150,12 +150,12 @@ class Oddness:
         channels = reduce(np.add, alone)
         if channels.shape[1] == 1:
             return cls(channels[:, 0], channels)
-        judged = np.isfinite(channels)
+        is_judged = np.isfinite(channels)
         few = min(HIGHEST, channels.shape[1])
-        whole = np.partition(np.where(judged, channels, 0.0), -few, axis=1)[:, -few:].mean(1)
+        whole = np.partition(np.where(is_judged, channels, 0.0), -few, axis=1)[:, -few:].mean(1)
         for score in joint:
             whole += np.nan_to_num(score)
-        whole[~judged.any(1)] = np.nan
+        whole[~is_judged.any(1)] = np.nan
         return cls(whole, channels)
 
     def shares(self) -> NDArray[np.float64]:

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.input import in_memory
-from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, as_arrow, is_frame
-from centrality.representations.dates import read_dates, zone_of
+from centrality.representations.dates import learn_format, read_dates, zone_of
 from centrality.tables.columns import NO_DATE, TableError, first_few, is_number, is_text, numbers, require
 from centrality.tables.written_numbers import learn_writing
 
@@ -154,15 +153,18 @@ def read(
     seconds, dated = (None, False) if time is None else _times(time, table[time], notes)
     others = [name for name in table.column_names if name not in (time, by)]
     long = None if seconds is None or by is not None or channels is not None else _long_format(table, others, seconds)
-    if long is not None or _is_long(others, channels):
+    # A fitted model's channels may be values of a column here, instead of columns.
+    is_long = channels is not None and len(others) == 2 and not set(channels) & set(others)
+    if long is not None or is_long:
         name, value = long if long is not None else (others[0], others[1])
         return _read_long(table, time, seconds, name=name, value=value, channels=channels, dated=dated, notes=notes)
     names, values = _channels(table, others, channels, notes)
     groups: Places = np.broadcast_to(np.int32(0), len(values))
     labels = [""]
     if by is not None:
-        coded = pc.fill_null(table[by].cast(pa.string()), "(missing)").combine_chunks().dictionary_encode()
-        groups, labels = coded.indices.to_numpy().astype(np.int32), coded.dictionary.to_pylist()
+        codes = pc.fill_null(table[by].cast(pa.string()), "(missing)").combine_chunks().dictionary_encode()
+        groups = codes.indices.to_numpy().astype(np.int32)
+        labels = codes.dictionary.to_pylist()
     return _tracks(names, values, seconds, groups, labels, time=time, dated=dated, notes=notes)
 
 
@@ -252,11 +254,6 @@ def _times(name: str, column: pa.ChunkedArray, notes: list[str]) -> tuple[Values
     return seconds, True
 
 
-def _is_long(others: Sequence[str], channels: Sequence[str] | None) -> bool:
-    """Say whether a fitted model's channels are values of a column here, instead of columns."""
-    return channels is not None and len(others) == 2 and not set(channels) & set(others)
-
-
 def _long_format(table: pa.Table, others: Sequence[str], seconds: Values) -> tuple[str, str] | None:
     """Return the columns of names and of values of a table with one row for each time and name; None for others."""
     if len(others) != 2:
@@ -285,12 +282,12 @@ def _read_long(
     """Return a table of (time, name, value) as one series with a channel for each name."""
     if seconds is None:
         raise InputError(f"One row for each time and {name} needs the times: name their column.")
-    coded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
-    labels = coded.dictionary.to_pylist()
+    codes = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
+    labels = codes.dictionary.to_pylist()
     names = tuple(sorted(labels)) if channels is None else tuple(channels)
     place = {label: names.index(label) for label in labels if label in names}
     column_of = np.array([place.get(label, -1) for label in labels] + [-1], dtype=np.intp)
-    column = column_of[coded.indices.fill_null(len(labels)).to_numpy().astype(np.intp)]
+    column = column_of[codes.indices.fill_null(len(labels)).to_numpy().astype(np.intp)]
     _, cells = _channels(table, [value], None, notes)
     wide = np.full((len(cells), len(names)), np.nan)
     known_name = column >= 0
@@ -311,8 +308,10 @@ def _channels(
     columns: list[Values] = []
     for name in others:
         column = table[name]
-        if is_number(column.type):
-            values = _column_of_numbers(name, column)
+        if column.type == pa.float64() and column.num_chunks == 1 and not column.null_count:
+            values = np.asarray(column.chunk(0).to_numpy())[:, None]  # no copy of ten million moments
+        elif is_number(column.type):
+            values = np.asarray(numbers(pa.table({name: column})), dtype=np.float64)
         elif is_text(column.type) and (writing := learn_writing(column)[0]) is not None:
             cells, wrong = writing.read(column)
             values = cells[:, None]
@@ -334,13 +333,6 @@ def _channels(
             f"A series of numbers was wanted, but no column holds any: {first_few(list(others)) or 'none'}."
         )
     return tuple(names), columns[0] if len(columns) == 1 else np.column_stack(columns)
-
-
-def _column_of_numbers(name: str, column: pa.ChunkedArray) -> Values:  # (rows, 1)
-    """Return the column's own memory if it is one piece of floats, which of ten million moments is worth it."""
-    if column.num_chunks == 1 and column.type == pa.float64() and not column.null_count:
-        return np.asarray(column.chunk(0).to_numpy())[:, None]
-    return np.asarray(numbers(pa.table({name: column})), dtype=np.float64)
 
 
 def _tracks(
@@ -377,15 +369,15 @@ def _tracks(
             )
             continue
         rows = np.arange(len(values))[rows]
-        timed = rows[np.isfinite(seconds[rows])]
-        if len(timed) < len(rows):
+        with_time = rows[np.isfinite(seconds[rows])]
+        if len(with_time) < len(rows):
             track_of_row[rows[~np.isfinite(seconds[rows])]] = -1
-        if len(np.unique(seconds[timed])) < 2:
+        if len(np.unique(seconds[with_time])) < 2:
             raise InputError(
                 f"{time} has no two different times{f' in {label}' if label else ''}: no order to judge by."
             )
-        order = timed[np.argsort(seconds[timed], kind="stable")]
-        _count(events, "unsorted", int((np.diff(seconds[timed]) < 0).sum()))
+        order = with_time[np.argsort(seconds[with_time], kind="stable")]
+        _count(events, "unsorted", int((np.diff(seconds[with_time]) < 0).sum()))
         step, places, on_grid = _even_steps(seconds[order], events)
         moment_of_row[order] = places
         count = np.zeros((places[-1] + 1, values.shape[1]))
@@ -416,12 +408,6 @@ def _count(events: dict[str, int], what: str, count: int) -> None:
         events[what] = events.get(what, 0) + count
 
 
-def _may_be_clock_change(seconds: Values) -> bool:
-    """Say whether the moments lie within one hour of a month in which clocks go back somewhere."""
-    month = int(seconds[0].astype("datetime64[s]").astype("datetime64[M]").astype(int)) % 12 + 1
-    return bool(seconds[-1] - seconds[0] <= 3600) and month in CLOCKS_GO_BACK
-
-
 def _even_steps(seconds: Values, events: dict[str, int]) -> tuple[float, Places, Values]:
     """Return the step of sorted times, the moment of each, and the times of all moments.
 
@@ -439,10 +425,11 @@ def _even_steps(seconds: Values, events: dict[str, int]) -> tuple[float, Places,
         _count(events, "repeated", int((moves == 0).sum()))
     else:
         moves = np.diff(np.floor((seconds - seconds[0]) / step))
-        events["uneven"] = events.get("uneven", 0) + 1
+        _count(events, "uneven", 1)
     repeated = seconds[1:][differences == 0]
-    if 3000 <= len(repeated) * step <= 3700 and step <= 3600 and _may_be_clock_change(repeated):
-        events["hour twice"] = events.get("hour twice", 0) + 1
+    if 3000 <= len(repeated) * step <= 3700 and step <= 3600 and repeated[-1] - repeated[0] <= 3600:
+        month = int(repeated[0].astype("datetime64[s]").astype("datetime64[M]").astype(int)) % 12 + 1
+        _count(events, "hour twice", int(month in CLOCKS_GO_BACK))
     _count(events, "long gaps", int((moves > BRIDGED).sum()))
     _count(events, "bridged", int(np.minimum(np.maximum(moves - 1, 0), BRIDGED)[moves <= BRIDGED].sum()))
     moves = np.minimum(moves, BRIDGED + 2)

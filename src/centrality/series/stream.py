@@ -101,7 +101,25 @@ class Stream:
         missing = ~np.isfinite(row)
         memory.silent = np.where(missing, memory.silent + 1, 0)
         memory.add(np.where(missing, memory.rows[-1], row))
-        return self._judge(memory, series) if memory.count > self.model.window_ else None
+        is_judged = memory.silent <= BRIDGED
+        if memory.count <= self.model.window_ or not is_judged.any():
+            return None
+        scales = self.model._scales.get(series, self._scales_of_others)  # noqa: SLF001  (its other half)
+        scaled = [scales.view(memory.rows, view)[1:] for view in range(2)]
+        parts = self.model._parts  # noqa: SLF001
+        scores = []
+        for part in parts:
+            odd = part.oddness(scaled[part.view], NOWHERE, self.model.window_).astype(np.float64)
+            scores.append(np.where(is_judged[None], odd, np.nan) if part.alone else odd)
+        oddness = Oddness.of(parts, scores)
+        levels = self.model._latest  # noqa: SLF001
+        shares = oddness.shares()[0]
+        order = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
+        return Moment(
+            float(levels.centrality(oddness.whole)[0]),
+            float(levels.p_values(oddness.whole)[0]),
+            tuple((self.model.channels_[place], float(shares[place])) for place in order),
+        )
 
     def continue_from(self, other: "Stream") -> None:
         """Go on from the moments of a stream whose model has the same channels and windows; of others, from none."""
@@ -125,27 +143,6 @@ class Stream:
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"Numbers were wanted, got {list(values)!r:.80}.") from None
 
-    def _judge(self, memory: _Memory, series: str) -> Moment | None:
-        scales = self.model._scales.get(series, self._scales_of_others)  # noqa: SLF001
-        scaled = [scales.view(memory.rows, view)[1:] for view in range(2)]
-        judged = memory.silent <= BRIDGED
-        if not judged.any():
-            return None
-        parts = self.model._parts  # noqa: SLF001
-        scores = []
-        for part in parts:
-            odd = part.oddness(scaled[part.view], NOWHERE, self.model.window_).astype(np.float64)
-            scores.append(np.where(judged[None], odd, np.nan) if part.alone else odd)
-        oddness = Oddness.of(parts, scores)
-        levels = self.model._latest  # noqa: SLF001
-        shares = oddness.shares()[0]
-        order = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
-        return Moment(
-            float(levels.centrality(oddness.whole)[0]),
-            float(levels.p_values(oddness.whole)[0]),
-            tuple((self.model.channels_[place], float(shares[place])) for place in order),
-        )
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the last moments of each series to a small JSON file, completely or not at all."""
         state = {
@@ -162,7 +159,8 @@ class Stream:
             if tuple(state["channels"]) != self.model.channels_:
                 raise InputError(f"{path} remembers other channels: {', '.join(state['channels'][:6])}.")
             memories = {
-                name: _Memory.of(self.model, one["rows"], one["silent"]) for name, one in state["series"].items()
+                name: _Memory.of(self.model, memory["rows"], memory["silent"])
+                for name, memory in state["series"].items()
             }
         except InputError:
             raise

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from centrality import __version__
 from centrality._internal import model_file
 from centrality._internal.checks import InputError, whole_number
+from centrality._internal.devices import count_threads
 from centrality._internal.input import RandomState, random_numbers, unchanged_on_failure
-from centrality._internal.processes import cores
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
 from centrality.network.calibration import one_t
@@ -129,11 +129,29 @@ class Timeline(BaseEstimator):
                 )
             self.notes_ = list(recording.notes)
             self.channels_, self.context_ = self._choose_channels(recording)
-            self.window_ = self._choose_window(lengths)
+            long_lengths = lengths[lengths >= FEWEST]
+            if self.window is None:
+                self.window_ = int(min(windows.LONGEST, np.median(long_lengths) // windows.PER_SERIES))
+            else:
+                self.window_ = whole_number("window", self.window, at_least=8, at_most=int(long_lengths.max()) // 4)
+            if short := int((lengths < self.window_).sum()):
+                self.notes_.append(
+                    f"Series shorter than a window of {self.window_} moments are not judged ({short:,})."
+                )
             self._scales: dict[str, Scales] = {}
             series = self._prepare(recording)
             self._scales = _scales_of(recording, series)
-            self._parts = self._learn_parts(series, random_numbers(self.random_state))
+            rng = random_numbers(self.random_state)
+            self._parts: list[Part] = []
+            for view in range(len(VIEWS)):
+                joint = [principal_signals(series, view)] if len(self.channels_) > 1 else []
+                for loadings in (None, *joint):
+                    part = Part(view, loadings, 1.0, FUSE(t=self.t, random_state=rng.randint(2**31)))
+                    rows = self._windows_to_learn(part, series)
+                    with warnings.catch_warnings():
+                        # Where half of the windows are alike, as of a machine that stands still, a head says little.
+                        warnings.filterwarnings("ignore", message="The (global|local) head has collapsed")
+                        self._parts.append(part.learn(rows))
             self._latest, self._levels, self._peaks = self._learn_levels(recording, series)
         return self
 
@@ -173,77 +191,53 @@ class Timeline(BaseEstimator):
             distinct = _distinct([column[:1000] for column in columns])
             distinct = _distinct(columns) if len(distinct) <= 2 else distinct
             kinds[min(max(len(distinct), 1), 3) - 1].append(name)
-        constant, states, judged = kinds
+        constant, states, changing = kinds
         if silent:
             self.notes_.append(f"{_few(silent)} left out: more than half of the values are missing.")
         if constant:
             self.notes_.append(f"{_few(constant)} left out: the same value all the time.")
-        if not judged and states:
-            judged, states = states, []  # better than nothing
+        if not changing and states:
+            changing = states  # better than nothing
+            states = []
         if states:
             self.notes_.append(f"{_few(states)} not judged: two values, which is a state.")
-        if not judged:
+        if not changing:
             raise InputError(
                 "A channel that changes was wanted: every column holds the same value all the time, or hardly any."
             )
-        return tuple(judged), tuple(states)
-
-    def _choose_window(self, lengths: Places) -> int:
-        """Return the length of windows; note how many series are too short for one."""
-        enough = lengths[lengths >= FEWEST]
-        if self.window is None:
-            window = int(min(windows.LONGEST, np.median(enough) // windows.PER_SERIES))
-        else:
-            window = whole_number("window", self.window, at_least=8, at_most=int(enough.max()) // 4)
-        short = int((lengths < window).sum())
-        if short:
-            self.notes_.append(f"Series shorter than a window of {window} moments are not judged ({short:,}).")
-        return window
+        return tuple(changing), tuple(states)
 
     def _prepare(self, recording: Recording) -> list[Prepared]:
         """Return the series with gaps bridged, in the scales they have; series that are new learn theirs."""
         channels = np.array([recording.channels.index(name) for name in self.channels_], dtype=np.intp)
         return [Prepared.of(track, channels, self._scales.get(track.name)) for track in recording.tracks]
 
-    def _learn_parts(self, series: list[Prepared], rng: np.random.RandomState) -> list[Part]:
-        """Fit a FUSE to the windows of each part, evenly spaced ones if they are many."""
-        parts = []
-        for view in range(len(VIEWS)):
-            joint = [principal_signals(series, view)] if len(self.channels_) > 1 else []
-            for loadings in (None, *joint):
-                part = Part(view, loadings, 1.0, FUSE(t=self.t, random_state=rng.randint(2**31)))
-                rows = self._windows_to_learn(part, series)
-                with warnings.catch_warnings():
-                    # Where half of the windows are alike, as of a machine that stands still, a head says little.
-                    warnings.filterwarnings("ignore", message="The (global|local) head has collapsed")
-                    parts.append(part.learn(rows))
-        return parts
-
     def _windows_to_learn(self, part: Part, series: list[Prepared]) -> NDArray[np.float32]:
-        starts = [windows.starts_of(len(one.values), self.window_) for one in series]
+        """Return the windows that a part learns from as rows, evenly spaced ones if they are many."""
+        starts = [windows.starts_of(len(prepared.values), self.window_) for prepared in series]
         count = sum(map(len, starts)) * (len(self.channels_) if part.alone else 1)
         rows = []
-        for one, begins in zip(series, starts, strict=True):
+        for prepared, begins in zip(series, starts, strict=True):
             for _, moments, first in self._blocks(begins[:: -(-count // LEARNED_FROM)]):
-                judged = windows.complete(one.unknown[moments], first, self.window_)
-                block = part.rows(one.view(part.view, moments), first, self.window_)
-                rows.append(block[judged.T.ravel() if part.alone else judged.any(1)])
-        together = np.concatenate(rows)
-        if len(together) < 3:
+                is_judged = windows.complete(prepared.unknown[moments], first, self.window_)
+                block = part.rows(prepared.view(part.view, moments), first, self.window_)
+                rows.append(block[is_judged.T.ravel() if part.alone else is_judged.any(1)])
+        all_rows = np.concatenate(rows)
+        if len(all_rows) < 3:
             raise InputError(f"Stretches of {self.window_} moments without long gaps were wanted, got none.")
-        return together
+        return all_rows
 
-    def _window_scores(self, one: Prepared) -> list[Values]:
+    def _window_scores(self, prepared: Prepared) -> list[Values]:
         """Return how odd each window of a series is, part by part: (windows, channels or 1); NaN: not judged."""
-        starts = windows.starts_of(len(one.values), self.window_)
+        starts = windows.starts_of(len(prepared.values), self.window_)
         columns = [len(self.channels_) if part.alone else 1 for part in self._parts]
         scores: list[Values] = [np.full((len(starts), count), np.nan, dtype=np.float32) for count in columns]
         for chosen, moments, first in self._blocks(starts):
-            judged = windows.complete(one.unknown[moments], first, self.window_)
-            scaled = [one.view(view, moments) for view in range(len(VIEWS))]
+            is_judged = windows.complete(prepared.unknown[moments], first, self.window_)
+            scaled = [prepared.view(view, moments) for view in range(len(VIEWS))]
             for part, score in zip(self._parts, scores, strict=True):
-                wanted = judged if part.alone else np.any(judged, axis=1, keepdims=True)
-                score[chosen] = np.where(wanted, part.oddness(scaled[part.view], first, self.window_), np.nan)
+                is_wanted = is_judged if part.alone else np.any(is_judged, axis=1, keepdims=True)
+                score[chosen] = np.where(is_wanted, part.oddness(scaled[part.view], first, self.window_), np.nan)
         return scores
 
     def _blocks(self, starts: Places) -> Iterator[tuple[slice, slice, Places]]:
@@ -258,18 +252,18 @@ class Timeline(BaseEstimator):
 
     def _judge_all(self, series: list[Prepared]) -> list[Judgement]:
         """Judge the series, several at a time on as many cores; what is read and written by each is its own."""
-        with ThreadPoolExecutor(min(cores(), len(series))) as pool:
+        with ThreadPoolExecutor(min(count_threads(), len(series))) as pool:
             return list(pool.map(self._judge_series, series))
 
-    def _judge_series(self, one: Prepared) -> Judgement:
+    def _judge_series(self, prepared: Prepared) -> Judgement:
         """Return how odd each moment is: the mean of the windows that cover it, of each part."""
-        scores = self._window_scores(one)
+        scores = self._window_scores(prepared)
         stride = windows.stride_of(self.window_)
-        channels = np.empty(one.values.shape, dtype=np.float32)
+        channels = np.empty(prepared.values.shape, dtype=np.float32)
         one_channel = len(self.channels_) == 1
-        odd = Oddness(channels[:, 0] if one_channel else np.empty(len(one.values), dtype=np.float32), channels)
-        for first in range(0, len(one.values), MOMENTS_AT_ONCE):
-            block = slice(first, min(first + MOMENTS_AT_ONCE, len(one.values)))
+        odd = Oddness(channels[:, 0] if one_channel else np.empty(len(prepared.values), dtype=np.float32), channels)
+        for first in range(0, len(prepared.values), MOMENTS_AT_ONCE):
+            block = slice(first, min(first + MOMENTS_AT_ONCE, len(prepared.values)))
             nearest = max(0, (first - self.window_) // stride)
             over = slice(nearest, block.stop // stride + 2)
             begin = nearest * stride
@@ -277,11 +271,11 @@ class Timeline(BaseEstimator):
                 windows.cover(score[over], block.stop - begin, self.window_)[first - begin :] for score in scores
             ]
             for part, score in zip(self._parts, covered, strict=True):
-                if part.alone and one.has_unknown:
-                    score[one.unknown[block]] = np.nan
-            together = Oddness.of(self._parts, covered)
-            odd.whole[block] = together.whole
-            odd.channels[block] = together.channels
+                if part.alone and prepared.has_unknown:
+                    score[prepared.unknown[block]] = np.nan
+            oddness = Oddness.of(self._parts, covered)
+            odd.whole[block] = oddness.whole
+            odd.channels[block] = oddness.channels
         return Judgement(odd, Oddness.of(self._parts, scores).whole)
 
     def _judge(self, X: ItemsLike | None) -> tuple[Recording, list[Judgement]]:
@@ -346,10 +340,9 @@ class Timeline(BaseEstimator):
             fuse = from_parts(fuse_header["fuse"], learned, encoder=None, device=device)
             loadings = arrays.get(f"loadings{number}")
             model._parts.append(Part(int(fuse_header["view"]), loadings, float(fuse_header["weight"]), fuse))
-        model._latest, model._levels = (
-            Levels(arrays[f"{name}.scores"], arrays[f"{name}.shares"], int(count))
-            for name, count in zip(("latest", "levels"), header["counts"], strict=True)
-        )
+        count, count_of_levels = header["counts"]
+        model._latest = Levels(arrays["latest.scores"], arrays["latest.shares"], int(count))
+        model._levels = Levels(arrays["levels.scores"], arrays["levels.shares"], int(count_of_levels))
         model._peaks = Peaks(arrays["peaks"], int(header["block"]))
         model._judged = None
         return model
@@ -396,20 +389,20 @@ class Timeline(BaseEstimator):
 
         recording = read(X, self.time, self.by, self.channels_)
         series = self._prepare(recording)
-        apart = -(-self.window_ // windows.stride_of(self.window_))
-        scores = [Oddness.of(self._parts, self._window_scores(one)).whole[::apart] for one in series]
-        together = np.concatenate(scores)
-        together = together[np.isfinite(together)]
-        odd = int((self._latest.p_values(together) <= SHARE).sum())
-        p_value = float(binom.sf(odd - 1, len(together), SHARE))
-        share = odd / max(len(together), 1)
+        step = -(-self.window_ // windows.stride_of(self.window_))
+        scores = [Oddness.of(self._parts, self._window_scores(prepared)).whole[::step] for prepared in series]
+        all_scores = np.concatenate(scores)
+        all_scores = all_scores[np.isfinite(all_scores)]
+        odd = int((self._latest.p_values(all_scores) <= SHARE).sum())
+        p_value = float(binom.sf(odd - 1, len(all_scores), SHARE))
+        share = odd / max(len(all_scores), 1)
         return {
             "changed": p_value < ALPHA and share > 2 * SHARE,
             "odd": share,
             "p_value": p_value,
-            "windows": len(together),
+            "windows": len(all_scores),
             "changes": [
-                f"{share:.0%} of {len(together):,} windows are as odd as {SHARE:.0%} were before.",
+                f"{share:.0%} of {len(all_scores):,} windows are as odd as {SHARE:.0%} were before.",
                 *channel_changes(self.channels_, series),
             ],
         }
@@ -490,7 +483,7 @@ def _distinct(columns: Sequence[Values]) -> Values:
 
 
 def _scales_of(recording: Recording, series: list[Prepared]) -> dict[str, Scales]:
-    return {track.name: one.scales for track, one in zip(recording.tracks, series, strict=True)}
+    return {track.name: prepared.scales for track, prepared in zip(recording.tracks, series, strict=True)}
 
 
 def _few(names: Sequence[str], limit: int = 6) -> str:

@@ -161,18 +161,19 @@ def cover(
     array([1., 2., 2., 3.])
     """
     stride = stride_of(length)
-    judged = np.isfinite(scores)
+    is_judged = np.isfinite(scores)
     total = np.zeros((len(scores) + 1, scores.shape[1]))
     count = np.zeros_like(total)
-    np.cumsum(np.where(judged, scores, 0.0), axis=0, out=total[1:])
-    np.cumsum(judged, axis=0, out=count[1:])
+    np.cumsum(np.where(is_judged, scores, 0.0), axis=0, out=total[1:])
+    np.cumsum(is_judged, axis=0, out=count[1:])
     moment = np.arange(moments)
     end = np.minimum(moment // stride + 1, len(scores))
     first = np.minimum(np.maximum(-(-(moment - length + 1) // stride), 0), end)
     weight = count[end] - count[first]
     alone = (weight == 0).any(1)
     means = safe_divide(total[end] - total[first], weight, np.nan)
-    first, end = np.maximum(first[alone] - 1, 0), np.minimum(end[alone] + 1, len(scores))
+    first = np.maximum(first[alone] - 1, 0)
+    end = np.minimum(end[alone] + 1, len(scores))
     nearest = safe_divide(total[end] - total[first], count[end] - count[first], np.nan)
     means[alone] = np.where(np.isnan(means[alone]), nearest, means[alone])
     return means

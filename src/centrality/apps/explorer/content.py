@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._internal.checks import InputError, InputTypeError, optional
+from centrality._internal.text import shortened
 from centrality.tables.binary import IMAGE_SUFFIXES
 from centrality.tables.columns import is_number
 
@@ -34,7 +34,7 @@ ArrowArray: TypeAlias = pa.Array | pa.ChunkedArray
 
 @dataclass(frozen=True)
 class Column:
-    """Hold one column: `kind` is number, date (milliseconds since 1970), category or text."""
+    """A column; its `kind` is number, date (milliseconds since 1970), category or text."""
 
     name: str
     kind: Literal["number", "date", "category", "text"]
@@ -43,9 +43,9 @@ class Column:
     texts: tuple[str, ...] = ()
 
 
-def columns_of(table: pa.Table, most: int) -> list[Column]:
-    """Return the first `most` columns of the table as plain values."""
-    return [column_of(name, table[name]) for name in table.column_names[:most]]
+def columns_of(table: pa.Table, count: int) -> list[Column]:
+    """Return the first `count` columns of the table as plain values."""
+    return [column_of(name, table[name]) for name in table.column_names[:count]]
 
 
 def column_of(name: str, values: ArrowArray) -> Column:
@@ -59,22 +59,18 @@ def column_of(name: str, values: ArrowArray) -> Column:
         moments = values.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
         return Column(name, "date", _with_gaps(moments))
     if is_number(kind) and not pa.types.is_boolean(kind):
-        return Column(name, "number", _numbers(values))
-    return _category_or_text(name, values)
-
-
-def _numbers(values: pa.Array) -> Values:
-    """Return the numbers, as float32 if that is exact (short whole numbers, float32 data), else as float64."""
-    plain = _with_gaps(values)
-
-    def short_and_whole(numbers: NDArray[np.float64]) -> bool:
-        return bool(
-            (np.isnan(numbers) | ((np.abs(numbers) <= EXACT_IN_FLOAT32) & (numbers == np.floor(numbers)))).all()
+        plain = _with_gaps(values)
+        # Short whole numbers and float32 data are exact as float32. Most columns have a fraction soon.
+        is_exact = (
+            pa.types.is_float32(kind)
+            or pa.types.is_float16(kind)
+            or all(
+                (np.isnan(numbers) | ((np.abs(numbers) <= EXACT_IN_FLOAT32) & (numbers == np.floor(numbers)))).all()
+                for numbers in (plain[:LOOKED_AT], plain)
+            )
         )
-
-    whole = short_and_whole(plain[:LOOKED_AT]) and short_and_whole(plain)  # most have a fraction soon
-    single = pa.types.is_float32(values.type) or pa.types.is_float16(values.type)
-    return plain.astype(np.float32) if whole or single else plain
+        return Column(name, "number", plain.astype(np.float32) if is_exact else plain)
+    return _category_or_text(name, values)
 
 
 def _with_gaps(values: pa.Array) -> NDArray[np.float64]:
@@ -98,15 +94,14 @@ def _category_or_text(name: str, values: pa.Array) -> Column:
         new_codes[0] = 0  # a gap
         new_codes[1 + order] = np.arange(1, len(levels) + 1)
         codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False) + 1
-        return Column(name, "category", new_codes[codes], levels=tuple(shortened(levels[k]) for k in order))
-    texts = tuple("" if text is None else shortened(text) for text in values.to_pylist())
+        return Column(name, "category", new_codes[codes], levels=tuple(on_one_line(levels[k]) for k in order))
+    texts = tuple("" if text is None else on_one_line(text) for text in values.to_pylist())
     return Column(name, "text", np.empty(0), texts=texts)
 
 
-def shortened(text: str) -> str:
+def on_one_line(text: str) -> str:
     """Return the text on one line, cut where the page would not show more."""
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return shortened(" ".join(text.split()), LONGEST_TEXT)
 
 
 def with_folders(table: pa.Table, column: str) -> pa.Table:
@@ -138,7 +133,7 @@ ITEM_KINDS = "images (paths, PIL images or arrays), texts, series (one array a r
 
 @dataclass(frozen=True)
 class Items:
-    """Hold what each row is shown as: `kind` is picture, text, series, or "" where a row has only columns."""
+    """What each row looks like; `kind` is picture, text, series, or "" where a row has only columns."""
 
     kind: str = ""
     texts: tuple[str, ...] = ()
@@ -165,49 +160,39 @@ class Items:
         )
 
 
-def items_of(given: Collection[object], n: int) -> Items:
-    """Return the items of the n rows in `given`: pictures, texts or series."""
-    if len(given) != n:
-        raise InputError(f"items must hold one thing for each of the {n:,} rows, got {len(given):,}.")
-    if isinstance(given, pa.Array | pa.ChunkedArray):
-        given = given.to_pylist()
-    if isinstance(given, np.ndarray) and given.dtype != object:
-        return _items_of_array(given)
-    items = list(given)
-    first = next((item for item in items if item is not None), None)
+def items_of(items: Collection[object], n: int) -> Items:
+    """Return the pictures, texts or series of n rows."""
+    if len(items) != n:
+        raise InputError(f"items must hold one thing for each of the {n:,} rows, got {len(items):,}.")
+    if isinstance(items, np.ndarray) and items.dtype != object:
+        if items.ndim == 2:
+            curves = np.stack([curve(row) for row in items.astype(float)])
+            return Items("series", curves=curves, shape=(1, items.shape[1]))
+        if items.ndim not in (3, 4):
+            raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {items.shape}.")
+        pictures = items
+        low = float(np.nanmin(pictures))  # over all pictures, so that they can be compared
+        high = float(np.nanmax(pictures))
+
+        def picture(row: int, side: int = THUMBNAIL_SIDE) -> bytes:
+            return thumbnail(_grey_levels(pictures[row], low, high), side)
+
+        height, width, *channels = pictures.shape[1:]
+        shape = (height, width) if channels in ([], [1]) else None
+        return Items("picture", picture=picture, full=lambda row: picture(row, FULL_SIDE), shape=shape)
+    things: list[Any] = items.to_pylist() if isinstance(items, pa.Array | pa.ChunkedArray) else list(items)
+    first = next((thing for thing in things if thing is not None), None)
     if isinstance(first, str) and not _is_image(first):
-        texts = tuple(shortened(str(item)) for item in items)
-        return Items("text", texts=texts, whole=lambda row: str(items[row]))
-    if isinstance(first, str | Path | bytes) or hasattr(first, "thumbnail"):
-        return _pictures(items)
-    if isinstance(first, np.ndarray | Sequence) and np.ndim(first) == 1:
-        return Items("series", curves=np.stack([curve(np.asarray(item, dtype=float)) for item in items]))
-    if isinstance(first, np.ndarray) and first.ndim in (2, 3):
-        return _pictures(items)
+        texts = tuple(on_one_line(str(thing)) for thing in things)
+        return Items("text", texts=texts, whole=lambda row: str(things[row]))
+    is_file = isinstance(first, str | Path | bytes) or hasattr(first, "thumbnail")
+    if not is_file and isinstance(first, np.ndarray | Sequence) and np.ndim(first) == 1:
+        return Items("series", curves=np.stack([curve(np.asarray(thing, dtype=float)) for thing in things]))
+    if is_file or (isinstance(first, np.ndarray) and first.ndim in (2, 3)):
+        return Items(
+            "picture", picture=lambda row: thumbnail(things[row]), full=lambda row: thumbnail(things[row], FULL_SIDE)
+        )
     raise InputTypeError(f"items must be {ITEM_KINDS}; got a list of {type(first).__name__}.")
-
-
-def _pictures(items: list[Any]) -> Items:
-    return Items(
-        "picture", picture=lambda row: thumbnail(items[row]), full=lambda row: thumbnail(items[row], FULL_SIDE)
-    )
-
-
-def _items_of_array(given: NDArray[Any]) -> Items:
-    if given.ndim == 2:
-        curves = np.stack([curve(row) for row in given.astype(float)])
-        return Items("series", curves=curves, shape=(1, given.shape[1]))
-    if given.ndim in (3, 4):
-        height, width, *channels = given.shape[1:]
-        low, high = float(np.nanmin(given)), float(np.nanmax(given))  # over all pictures, so that they can be compared
-        small, full = (partial(_thumbnail_between, given, low, high, side) for side in (THUMBNAIL_SIDE, FULL_SIDE))
-        return Items("picture", picture=small, full=full, shape=(height, width) if channels in ([], [1]) else None)
-    raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {given.shape}.")
-
-
-def _thumbnail_between(pictures: NDArray[Any], low: float, high: float, side: int, row: int) -> bytes:
-    """Return a picture of one of these items, with this darkest and lightest value."""
-    return thumbnail(_grey_levels(pictures[row], low, high), side)
 
 
 def _is_image(name: str) -> bool:
@@ -249,13 +234,15 @@ def curve(values: NDArray[np.float64]) -> NDArray[np.uint8]:
         return np.full(CURVE_POINTS, 128, dtype=np.uint8)
     at = np.linspace(0, len(values) - 1, CURVE_POINTS)
     heights = np.interp(at, np.flatnonzero(finite), values[finite])
-    low, high = heights.min(), heights.max()
+    low = heights.min()
+    high = heights.max()
     scaled = (heights - low) * (255 / (high - low)) if high > low else np.full(CURVE_POINTS, 128.0)
     return np.asarray(scaled.round(), dtype=np.uint8)
 
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz234567"
-BETWEEN, GAP = "\x1f", "\x00"  # what stands between two cells, and for none
+BETWEEN = "\x1f"  # stands between two cells
+GAP = "\x00"  # stands for a cell without a value
 
 
 def row_keys(table: pa.Table, column: str | None = None) -> tuple[str, ...]:
@@ -267,8 +254,19 @@ def row_keys(table: pa.Table, column: str | None = None) -> tuple[str, ...]:
     >>> row_keys(pa.table({"id": [7, 9], "size": [1.5, 2.5]}), "id")
     ('7', '9')
     """
-    if column is None:
-        return fingerprints(_joined_cells(table))
+    if column is None:  # the cells of each row as one text; the order of the columns does not matter
+
+        def texts(name: str) -> pa.ChunkedArray:
+            cells = table[name]
+            if pa.types.is_timestamp(cells.type):  # so that texts do not depend on the unit of the file format
+                cells = cells.cast(pa.timestamp("us", cells.type.tz), safe=False)
+            return cell_texts(cells)
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:  # Arrow lets others compute meanwhile
+            columns = list(threads.map(texts, sorted(table.column_names)))
+        between = pa.scalar(BETWEEN, pa.large_string())
+        joined = pc.binary_join_element_wise(*[*columns, between], null_handling="replace", null_replacement=GAP)
+        return fingerprints(joined.cast(pa.large_binary()).to_pylist())
     cells = cell_texts(tables.select(table, [column])[column]).to_pylist()
     first: dict[str, int] = {}
     for row, cell in enumerate(cells):
@@ -285,26 +283,22 @@ _INSTEAD = "Name another column, or none: rows are then known by all their cells
 
 
 class LazyKeys(Sequence[str]):
-    """Holds keys that are made when the first of them is asked for: those of a million rows take seconds."""
+    """Keys that are computed when the first of them is asked for: those of a million rows take seconds."""
 
-    def __init__(self, count: int, make: Callable[[], tuple[str, ...]]) -> None:
-        self._count, self._make, self._made = count, make, None
+    def __init__(self, count: int, compute: Callable[[], tuple[str, ...]]) -> None:
+        self._count = count
+        self._compute = compute
+        self._keys: tuple[str, ...] | None = None
         self._lock = Lock()
-
-    _made: tuple[str, ...] | None
 
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+    def __getitem__(self, row: Any) -> Any:
         with self._lock:
-            if self._made is None:
-                self._made = self._make()
-        return self._made[row]
+            if self._keys is None:
+                self._keys = self._compute()
+        return self._keys[row]
 
 
 def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
@@ -323,22 +317,6 @@ def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
         repeats[text] += 1
         keys[k] = text if repeats[text] == 1 else f"{text}-{repeats[text]}"
     return tuple(keys)
-
-
-def _joined_cells(table: pa.Table) -> Iterable[bytes]:
-    """Return the cells of each row as one text; the order of the columns does not matter."""
-
-    def texts(name: str) -> pa.ChunkedArray:
-        column, kind = table[name], table[name].type
-        if pa.types.is_timestamp(kind):  # so that texts do not depend on the unit of the file format
-            column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-        return cell_texts(column)
-
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # Arrow lets others compute meanwhile
-        columns = list(threads.map(texts, sorted(table.column_names)))
-    between = pa.scalar(BETWEEN, pa.large_string())
-    joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=GAP)
-    return cast("list[bytes]", joined.cast(pa.large_binary()).to_pylist())
 
 
 def cell_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

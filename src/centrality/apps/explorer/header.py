@@ -9,7 +9,7 @@ Element = Literal["uint8", "uint16", "uint32", "float32", "float64"]
 
 
 class StoredArray(TypedDict):
-    """Describe where an array lies among the bytes after the header."""
+    """Where an array lies among the bytes after the header."""
 
     at: int
     length: int
@@ -17,7 +17,7 @@ class StoredArray(TypedDict):
 
 
 class Axes(TypedDict):
-    """Describe the map: the names of its axes, its middle, and half its width and height.
+    """The map: the names of its axes, its middle, and half its width and height.
 
     `reach` is how many halves away from the middle the farthest rows lie: 1, unless a few lie far from all others.
     """
@@ -29,14 +29,14 @@ class Axes(TypedDict):
 
 
 class Texts(TypedDict):
-    """Describe where texts lie, joined into one text, and where each ends."""
+    """Where texts lie, joined into one text, and where each ends."""
 
     ends: StoredArray
     text: StoredArray
 
 
 class TextColumn(TypedDict):
-    """Describes a column of texts."""
+    """A column of texts."""
 
     name: str
     kind: Literal["text"]
@@ -45,7 +45,7 @@ class TextColumn(TypedDict):
 
 
 class CategoryColumn(TypedDict):
-    """Describes a column of few levels: codes count from 1, and 0 is a gap."""
+    """A column of few levels: codes count from 1, and 0 is a gap."""
 
     name: str
     kind: Literal["category"]
@@ -54,7 +54,7 @@ class CategoryColumn(TypedDict):
 
 
 class NumberColumn(TypedDict):
-    """Describes a column of numbers, or of dates in milliseconds since 1970; a gap is NaN."""
+    """A column of numbers, or of dates in milliseconds since 1970; a gap is NaN."""
 
     name: str
     kind: Literal["number", "date"]
@@ -62,7 +62,7 @@ class NumberColumn(TypedDict):
 
 
 class EmbeddedPictures(TypedDict):
-    """Describe which rows have thumbnails in the payload, and where the file of each ends."""
+    """The rows that have thumbnails in the payload, and where the file of each ends."""
 
     rows: StoredArray
     ends: StoredArray
@@ -97,14 +97,14 @@ class PictureItems(TypedDict):
 
 
 class EmbeddedAnswers(TypedDict):
-    """Describe which rows have their `Why` in the payload, and where the JSON of each stands."""
+    """The rows that have their `Why` in the payload, and where the JSON of each stands."""
 
     rows: StoredArray
     answers: Texts
 
 
 class Mixing(TypedDict):
-    """Describe how the page mixes both units: linearly, without squeezing, if there is no weight.
+    """How the page mixes both units: linearly, without squeezing, if there is no weight.
 
     `room` is by how many units the local one may exceed the global one at t = 0; None if by any number, at every t.
     """
@@ -114,14 +114,14 @@ class Mixing(TypedDict):
 
 
 class Inliers(TypedDict):
-    """Hold the units of calibration rows, all global ones first, and the share of them to leave out as outliers."""
+    """The units of calibration rows, all global ones first, and the share of them to leave out as outliers."""
 
     units: StoredArray
     contamination: float
 
 
 class Against(TypedDict):
-    """Hold another model's scores of the same rows."""
+    """Another model's scores of the same rows."""
 
     name: str
     mixing: Mixing
@@ -151,6 +151,10 @@ class Findings(TypedDict):
     findings: list[Finding]
 
 
+HeaderColumn = TextColumn | CategoryColumn | NumberColumn
+HeaderItems = NoItems | TextItems | SeriesItems | PictureItems
+
+
 class TimelineNames(TypedDict):
     """Names the columns that make rows the moments of series."""
 
@@ -169,8 +173,8 @@ class Header(TypedDict):
     axes: Axes
     points: StoredArray
     units: StoredArray
-    columns: list[TextColumn | CategoryColumn | NumberColumn]
-    items: NoItems | TextItems | SeriesItems | PictureItems
+    columns: list[HeaderColumn]
+    items: HeaderItems
     features: list[str]
     rows: NotRequired[StoredArray]
     inliers: NotRequired[Inliers]
@@ -198,7 +202,7 @@ Reason = TypedDict("Reason", {"name": str, "global": float, "local": float, "usu
 
 
 class Heat(TypedDict):
-    """Hold what each pixel or moment of a row contributes, in units: global, then local."""
+    """What each pixel or moment of a row contributes, in units: global, then local."""
 
     width: int
     height: int
@@ -206,9 +210,9 @@ class Heat(TypedDict):
 
 
 class Why(TypedDict):
-    """Hold the reasons for a row's score, and the rows near it; `near` begins with the nearest typical row.
+    """The reasons for a row's score, and the rows near it; `near` begins with the nearest typical row.
 
-    `typical` holds the units of the typical point that reasons compare the row with.
+    `typical` are the units of the typical point that reasons compare the row with.
     """
 
     reasons: list[Reason]
@@ -218,7 +222,7 @@ class Why(TypedDict):
 
 
 class TypicalWith(TypedDict):
-    """Say which cells of a row, held as the typical row `like` holds them, make it typical, and its units then."""
+    """The cells of a row that make it typical if they are those of the typical row `like`, and its units then."""
 
     columns: list[str]  # none, if no few cells would do
     like: int
@@ -230,14 +234,14 @@ Word = TypedDict("Word", {"text": str, "global": float, "local": float})
 
 
 class Words(TypedDict):
-    """Holds a text in pieces, and the units of the typical point that it is compared with."""
+    """A text in pieces, and the units of the typical point that it is compared with."""
 
     words: list[Word]
     typical: tuple[float, float]
 
 
 class Mark(TypedDict):
-    """Hold a reader's mark, tags and note of a row, by its key; `row` is its number in the data when last seen."""
+    """A reader's mark, tags and note of the row with this key; `row` is its number in the data when last seen."""
 
     key: str  # "" where rows are known by their number alone
     row: int
@@ -250,7 +254,7 @@ class Mark(TypedDict):
 
 
 class Change(TypedDict):
-    """Hold a change of a reader's marks of a row: only what is new, so that two readers do not undo each other."""
+    """A change of a reader's marks of a row: only what is new, so that two readers do not undo each other."""
 
     key: str
     row: int
@@ -262,7 +266,7 @@ class Change(TypedDict):
 
 
 class KeptMarks(TypedDict):
-    """Hold all marks that are kept, and where; `trouble` says why new ones cannot be kept."""
+    """All marks that were saved, and where; `trouble` says why new ones cannot be saved."""
 
     marks: list[Mark]
     where: str
@@ -270,7 +274,7 @@ class KeptMarks(TypedDict):
 
 
 class BetterMap(TypedDict):
-    """Hold the progress of a better map; with its axes and, in base64, its points once it is ready."""
+    """The progress of a better map; with its axes and, in base64, its points once it is ready."""
 
     share: float
     trouble: str  # why there will be none
@@ -285,14 +289,14 @@ class Renewed(TypedDict):
 
 
 class Learned(TypedDict):
-    """Hold which rows to look at next, as learned from the marks, and in words how many outliers are likely left."""
+    """The rows to look at next, as learned from the marks, and in words how many outliers are likely left."""
 
     order: list[int]
     said: str
 
 
 class CopiesOfRow(TypedDict):
-    """Hold rows that are copies of each other, and in words how they differ."""
+    """Rows that are copies of each other, and in words how they differ."""
 
     kind: str  # in words
     rows: list[int]

@@ -32,8 +32,8 @@ from centrality._internal.input import CheckedRows
 from centrality.apps.explorer.content import column_of
 from centrality.model.interface import CentralityModel
 
-NEAREST = 6  # rows told of each row, the nearest typical one first
-SPARE = 8  # more rows than are told are ranked by their exact distances
+NEAREST = 6  # neighbours that the page lists of each row, the nearest typical one first
+SPARE = 8  # more rows than the page lists are ranked by their exact distances
 
 Neighbours: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.intp]]  # (k,) rows -> (k, NEAREST)
 
@@ -47,7 +47,7 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
     if n < 2 * NEAREST:
         return None
 
-    @cache  # made with the first answer: a page does not wait for it
+    @cache  # computed with the first answer: a page does not wait for it
     def indexes() -> tuple[Neighbours, Neighbours]:
         typical = np.sort(np.argsort(centrality, kind="stable")[n // 2 :])
         return _nearest_among(vectors, typical, 1), _nearest_among(vectors, np.arange(n), NEAREST - 1)
@@ -55,20 +55,20 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
     return lambda rows: np.hstack([nearest(rows) for nearest in indexes()])
 
 
-def _nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], most: int) -> Neighbours:
+def _nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], count: int) -> Neighbours:
     """Return a function that finds the nearest candidates of rows, the rows themselves left out."""
     from sklearn.neighbors import NearestNeighbors
 
-    count = min(1 + most + SPARE, len(candidates))
     among = vectors if len(candidates) == len(vectors) else vectors[candidates]
-    index = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(among)
+    index = NearestNeighbors(n_neighbors=min(1 + count + SPARE, len(candidates)), algorithm="brute").fit(among)
 
-    def nearest(rows: NDArray[np.intp]) -> NDArray[np.intp]:  # (k, most)
+    def nearest(rows: NDArray[np.intp]) -> NDArray[np.intp]:  # (k, count)
         neighbours = candidates[index.kneighbors(vectors[rows], return_distance=False)]
         # Anew, as differences: products of large numbers have rounded small distances away.
-        apart = ((vectors[neighbours].astype(np.float64) - vectors[rows, None].astype(np.float64)) ** 2).sum(2)
-        apart[neighbours == rows[:, None]] = np.inf
-        ranked = np.lexsort([neighbours, apart], axis=1)[:, :most]
+        differences = vectors[neighbours].astype(np.float64) - vectors[rows, None].astype(np.float64)
+        distances = (differences**2).sum(2)
+        distances[neighbours == rows[:, None]] = np.inf
+        ranked = np.lexsort([neighbours, distances], axis=1)[:, :count]
         return np.take_along_axis(neighbours, ranked, axis=1)
 
     return nearest
@@ -89,21 +89,24 @@ class UmapJob:
 
     axes = ("UMAP 1", "UMAP 2")
 
-    def __init__(self, vectors: Vectors, seed: int | None, kept: Path | None) -> None:
-        self._vectors, self._seed, self._kept = vectors, seed, kept
+    def __init__(self, vectors: Vectors, seed: int | None, map_file: Path | None) -> None:
+        self._vectors = vectors
+        self._seed = seed
+        self._map_file = map_file
         self.points: Points | None = None
-        self.share, self.trouble = 0.0, ""
+        self.share = 0.0
+        self.trouble = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
-        self._begun = False
+        self._started = False
         self._lock = threading.Lock()
 
     def start(self) -> None:
         """Start the process, unless it has started; it runs while the page is open."""
         with self._lock:
-            if self._begun:
+            if self._started:
                 return
-            self._begun = True
+            self._started = True
         threading.Thread(target=self._make, name="better map", daemon=True).start()
 
     def end(self) -> None:
@@ -114,7 +117,8 @@ class UmapJob:
 
     def _make(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            rows, output = Path(folder) / "rows.npy", Path(folder) / "map.npy"
+            rows = Path(folder) / "rows.npy"
+            output = Path(folder) / "map.npy"
             np.save(rows, self._vectors)
             command = [sys.executable, "-m", __name__, str(rows), str(output), str(self._seed)]
             with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as self._process:
@@ -128,8 +132,9 @@ class UmapJob:
                 self.trouble = "" if self._ended else "UMAP did not finish: the map stays as it is."
                 return
             points = np.load(output)
-        keep(self._kept, self._vectors, self._seed, points)
-        self.points, self.share = points, 1.0
+        keep(self._map_file, self._vectors, self._seed, points)
+        self.points = points
+        self.share = 1.0
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,7 @@ class Layout:
     better_layout: UmapJob | None = None
 
 
-def laid_out(
+def lay_out(
     vectors: Vectors,
     table: pa.Table,
     on: str | Sequence[str] | NDArray[Any],
@@ -150,29 +155,37 @@ def laid_out(
     *,
     progress: bool = False,
     defer_umap: bool = False,
-    kept: Path | None = None,
+    map_file: Path | None = None,
 ) -> Layout:
-    """Return the layout of the rows: the user's map, two columns, or a method; `defer_umap` does not wait for UMAP."""
+    """Lay the rows out by the user's map, two columns, or a method; `defer_umap` does not wait for UMAP."""
     if isinstance(on, np.ndarray):
         if on.shape != (len(vectors), 2) or not np.issubdtype(on.dtype, np.number) or not np.isfinite(on).all():
-            wanted = f"two finite numbers for each of the {len(vectors):,} rows"
-            raise InputError(f"A map of your own must have {wanted}, got {on.shape}.")
+            shape = f"two finite numbers for each of the {len(vectors):,} rows"
+            raise InputError(f"A map of your own must have {shape}, got {on.shape}.")
         return Layout(on.astype(np.float64), ("1", "2"))
     names = on.split(",") if isinstance(on, str) and "," in on else on
     if not isinstance(names, str):
         return _on_columns(table, names, len(vectors))
     if vectors.shape[1] <= 2:
-        return _on_all_columns(vectors, table)
+        # Rows of one or two numbers: in the data's own units if these are its columns.
+        names = table.column_names
+        if vectors.shape[1] == 2 == len(names):
+            columns = [column_of(name, table[name]) for name in names]
+            if all(column.kind == "number" and np.isfinite(column.values).all() for column in columns):
+                return _on_columns(table, names, len(vectors))
+        return Layout(maps.embed(vectors, method="pca"), ("1", "2"))
     method = names
     if method == "auto":
         method = "umap" if FEWEST < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
-    if method == "umap" and (stored := kept_points(kept, vectors, seed)) is not None:
+    if method == "umap" and (stored := kept_points(map_file, vectors, seed)) is not None:
         return Layout(stored, UmapJob.axes)
     if method == "umap" and defer_umap:
-        return Layout(maps.embed(vectors, method="pca"), ("PCA 1", "PCA 2"), better_layout=UmapJob(vectors, seed, kept))
+        return Layout(
+            maps.embed(vectors, method="pca"), ("PCA 1", "PCA 2"), better_layout=UmapJob(vectors, seed, map_file)
+        )
     points = maps.embed(vectors, method=method, random_state=seed, progress=progress)
     if method == "umap":
-        keep(kept, vectors, seed, points)
+        keep(map_file, vectors, seed, points)
     return Layout(points, (f"{method.upper()} 1", f"{method.upper()} 2"))
 
 
@@ -190,32 +203,19 @@ def _on_columns(table: pa.Table, names: Sequence[str], n: int) -> Layout:
     """Lay the rows out on two columns, each in its own unit."""
     if len(names) != 2:
         raise InputError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
-    x, y = (column_of(name, tables.select(table, [name])[name]).values for name in names)
-    if len(x) != n or len(y) != n:
+    columns = [column_of(name, tables.select(table, [name])[name]).values for name in names]
+    if any(len(values) != n for values in columns):
         raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
-    ends = zip((x, y), names, ("left", "bottom"), strict=True)
-    (x, first), (y, second) = (_gaps_apart(values.astype(np.float64), name, end) for values, name, end in ends)
-    return Layout(np.column_stack([x, y]), (first, second), own_scales=True)
-
-
-def _gaps_apart(values: NDArray[np.float64], name: str, end: str) -> tuple[NDArray[np.float64], str]:
-    """Put missing values below the least one, and return the values with an axis name that says so."""
-    gaps = np.isnan(values)
-    if not gaps.any() or gaps.all():
-        return np.nan_to_num(values), name
-    low, high = np.quantile(values[~gaps], (0.01, 0.99))  # a wild value must not send them far away
-    apart = np.where(gaps, values[~gaps].min() - 0.06 * max(high - low, 1e-9), values)
-    return apart, f"{name} (gaps at the {end})"
-
-
-def _on_all_columns(vectors: Vectors, table: pa.Table) -> Layout:
-    """Use the numbers of rows with one or two numbers as positions; in the data's own units if they are its columns."""
-    names = table.column_names
-    if vectors.shape[1] == 2 == len(names):
-        columns = [column_of(name, table[name]) for name in names]
-        if all(column.kind == "number" and np.isfinite(column.values).all() for column in columns):
-            return _on_columns(table, names, len(vectors))
-    return Layout(maps.embed(vectors, method="pca"), ("1", "2"))
+    axes = list(names)
+    for k, end in enumerate(("left", "bottom")):
+        values = columns[k].astype(np.float64)
+        gaps = np.isnan(values)
+        columns[k] = np.nan_to_num(values)
+        if gaps.any() and not gaps.all():  # they go below the least value; a wild one must not send them far away
+            low, high = np.quantile(values[~gaps], (0.01, 0.99))
+            columns[k] = np.where(gaps, values[~gaps].min() - 0.06 * max(high - low, 1e-9), values)
+            axes[k] += f" (gaps at the {end})"
+    return Layout(np.column_stack(columns), (axes[0], axes[1]), own_scales=True)
 
 
 # The file in which a map is kept
@@ -225,10 +225,13 @@ def kept_points(path: Path | None, vectors: Vectors, seed: int | None) -> Points
     """Return the map in this file if it was made from the same rows."""
     if path is None or not path.exists():
         return None
-    with suppress(*DAMAGED), np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-        points, of = np.asarray(archive["points"], dtype=np.float64), str(archive["of"])
-        if of == _digest(vectors, seed) and points.shape == (len(vectors), 2) and np.isfinite(points).all():
-            return points
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            points = np.asarray(archive["points"], dtype=np.float64)
+            if str(archive["of"]) == _digest(vectors, seed) and points.shape == (len(vectors), 2):
+                return points if np.isfinite(points).all() else None
+    except DAMAGED:
+        pass
     return None
 
 
@@ -250,8 +253,6 @@ def _digest(vectors: Vectors, seed: int | None) -> str:
 if __name__ == "__main__":
     if hasattr(os, "nice"):
         os.nice(10)  # the reader's page comes first
-    given, to, seed_text = sys.argv[1:]
-    made_points = maps.embed(
-        np.load(given), method="umap", random_state=None if seed_text == "None" else int(seed_text), progress=True
-    )
-    np.save(to, made_points)
+    rows_file, map_file_name, seed_text = sys.argv[1:]
+    umap_seed = None if seed_text == "None" else int(seed_text)
+    np.save(map_file_name, maps.embed(np.load(rows_file), method="umap", random_state=umap_seed, progress=True))

@@ -31,7 +31,7 @@ except ImportError:  # Windows has no such locks: there, two explorers should ha
 HAS_LOCKS = fcntl is not None
 
 MARKS = ("outlier", "fine", "later")
-SAID = ("mark", "tags", "note", "by", "was")  # parts of a change
+PARTS = ("mark", "tags", "note", "by", "was")  # of a change
 MOST_DIGITS = 15  # of the number of a row
 NOTHING = {"key": "", "mark": "", "tags": "", "note": "", "by": "", "at": "", "version": "0"}
 COLUMNS = ("key", "row", "mark", "tags", "note", "by", "at", "version")
@@ -68,18 +68,39 @@ class MarksFile:
             changed = []
             for change in changes:
                 line = places.line_of(change)
-                if _merge(change, line):
+                before = dict(line)
+                line["mark"] = change.get("mark", line["mark"])
+                line["tags"] = tidy_tags(change.get("tags", line["tags"]))
+                # Of two notes that were written at the same time both are kept, one after the other.
+                note = change.get("note", line["note"])
+                old = line["note"]
+                if note and old not in (note, change.get("was", old)):
+                    note = old if note in old else note if old in note else f"{old} | {note}"
+                line["note"] = note
+                if line != before:
                     version += 1
-                    line |= {"version": str(version), "by": change.get("by", ""), "at": _now()}
+                    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+                    line |= {"version": str(version), "by": change.get("by", ""), "at": now}
                 changed.append(_as_mark(line))
             if self.path is None:
                 self._lines = lines
-            else:
-                _write(lines, self.path)
+                return changed
+            # A table that people can read and spreadsheets can open, written completely or not at all. An apostrophe
+            # stands before a text that a spreadsheet would take for a formula; numbers stay as they are.
+            names = [*COLUMNS, *dict.fromkeys(name for line in lines for name in line if name not in COLUMNS)]
+            with write_atomically(self.path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+                table = csv.DictWriter(file, names, restval="")
+                table.writeheader()
+                for line in lines:
+                    formulas = {cell for cell in line.values() if FORMULA.match(cell) and not NUMBER.fullmatch(cell)}
+                    table.writerow({name: f"'{cell}" if cell in formulas else cell for name, cell in line.items()})
         return changed
 
     def _read(self) -> list[Line]:
-        return self._lines if self.path is None else _lines(self.path)
+        """Return the lines of the file: none if there is no file, or it is empty."""
+        if self.path is None:
+            return self._lines
+        return _lines_of(_text(self.path.read_bytes()), str(self.path)) if self.path.exists() else []
 
 
 class _Places:
@@ -91,7 +112,8 @@ class _Places:
         self._by_row = {line["row"]: line for line in reversed(lines) if not line["key"]}
 
     def line_of(self, change: Change) -> Line:
-        key, row = change["key"], str(change["row"])
+        key = change["key"]
+        row = str(change["row"])
         line = self._by_key.get(key) if key else None
         line = line or self._by_row.get(row)
         if line is None:
@@ -99,28 +121,9 @@ class _Places:
             self._lines.append(line)
         if key:
             self._by_row.pop(line["row"], None)
-        line["key"], line["row"] = key, row
+        line |= {"key": key, "row": row}
         (self._by_key if key else self._by_row)[key or row] = line
         return line
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _merge(change: Change, line: Line) -> bool:
-    """Apply a change to its line and return whether the line changed.
-
-    The newest mark counts. Of two notes that were written at the same time both are kept, one after the other.
-    """
-    before = dict(line)
-    line["mark"] = change.get("mark", line["mark"])
-    line["tags"] = tidy_tags(change.get("tags", line["tags"]))
-    note, held = change.get("note", line["note"]), line["note"]
-    if note and held not in (note, change.get("was", held)):
-        note = held if note in held else note if held in note else f"{held} | {note}"
-    line["note"] = note
-    return line != before
 
 
 def tidy_tags(text: str) -> str:
@@ -132,28 +135,23 @@ def tidy_tags(text: str) -> str:
     return "; ".join(sorted({name for part in text.split(";") if (name := " ".join(part.split()))}))
 
 
-def checked(given: object) -> list[Change]:
+def changes_of(entries: object) -> list[Change]:
     """Return the changes that a page sent; raise if one is not valid, or if they are no list."""
-    if not isinstance(given, list):
-        raise InputError(f"A list of marks was wanted, got {str(given)[:100]!r}.")
-    return [_checked_change(one) for one in given]
-
-
-def _checked_change(given: object) -> Change:
-    one = given if isinstance(given, dict) else {}
-    key, row = one.get("key"), one.get("row")
-    texts = all(isinstance(one.get(name, ""), str) for name in SAID)
-    if (
-        not isinstance(key, str)
-        or type(row) is not int
-        or row < 0
-        or one.get("mark", "") not in ("", *MARKS)
-        or not texts
-    ):
-        raise InputError(
-            f"A mark has a key, a row, one of {', '.join(MARKS)}, tags and a note; got {str(given)[:100]!r}."
-        )
-    return cast("Change", {name: one[name] for name in ("key", "row", *SAID) if name in one})
+    if not isinstance(entries, list):
+        raise InputError(f"A list of marks was wanted, got {str(entries)[:100]!r}.")
+    for entry in entries:
+        one = entry if isinstance(entry, dict) else {}
+        row = one.get("row")
+        is_valid = isinstance(one.get("key"), str) and type(row) is int and row >= 0
+        if (
+            not is_valid
+            or one.get("mark", "") not in ("", *MARKS)
+            or not all(isinstance(one.get(name, ""), str) for name in PARTS)
+        ):
+            raise InputError(
+                f"A mark has a key, a row, one of {', '.join(MARKS)}, tags and a note; got {str(entry)[:100]!r}."
+            )
+    return [cast("Change", {name: one[name] for name in ("key", "row", *PARTS) if name in one}) for one in entries]
 
 
 def read(path: str | os.PathLike[str]) -> list[Mark]:
@@ -167,14 +165,20 @@ def read(path: str | os.PathLike[str]) -> list[Mark]:
 def from_bytes(data: bytes, name: str) -> list[Mark]:
     """Return the marks in the bytes of a CSV file, or of a page that holds some; `name` is for the message."""
     text = _text(data)
-    if text[:500].lstrip().lower().startswith("<!doctype html"):
-        return _saying(_in_page(text, name))
-    return _saying(map(_as_mark, _lines_of(text, name)))
+    if not text[:500].lstrip().lower().startswith("<!doctype html"):
+        return _saying(map(_as_mark, _lines_of(text, name)))
+    match = IN_PAGE.search(text)
+    try:
+        entries = json.loads(match.group(1)) if match else []
+        lines = [_checked_line({**one, "row": str(one["row"]), "version": "0"}, name) for one in entries]
+        return _saying(map(_as_mark, lines))
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{name} holds no marks that can be read: {error}") from None
 
 
 def as_changes(marks: Sequence[Mark]) -> list[Change]:
     """Return marks as changes that only add to existing marks: no mark is removed, and both notes are kept."""
-    changes = ({name: cell for name, cell in mark.items() if name in SAID and cell} for mark in marks)
+    changes = ({name: cell for name, cell in mark.items() if name in PARTS and cell} for mark in marks)
     places = ({"key": mark["key"], "row": mark["row"], "was": ""} for mark in marks)
     return [cast("Change", {**place, **says}) for place, says in zip(places, changes, strict=True)]
 
@@ -183,15 +187,6 @@ def in_page(marks: Sequence[Mark]) -> str:
     """Return marks in the form in which a page holds them."""
     text = json.dumps(list(marks)).replace("<", "\\u003c")
     return f'<script type="application/json" id="centrality-marks">{text}</script>\n'
-
-
-def _in_page(text: str, name: str) -> list[Mark]:
-    match = IN_PAGE.search(text)
-    try:
-        entries = json.loads(match.group(1)) if match else []
-        return [_as_mark(_checked_line({**one, "row": str(one["row"]), "version": "0"}, name)) for one in entries]
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{name} holds no marks that can be read: {error}") from None
 
 
 def _saying(marks: Iterable[Mark]) -> list[Mark]:
@@ -238,20 +233,6 @@ def _alone_with(path: Path) -> Iterator[None]:
     yield
 
 
-def _write(lines: list[Line], path: Path) -> None:
-    """Write the lines as a table that people can read and spreadsheets can open, completely or not at all."""
-    names = [*COLUMNS, *dict.fromkeys(name for line in lines for name in line if name not in COLUMNS)]
-    with write_atomically(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, names, restval="")
-        table.writeheader()
-        table.writerows({name: _quoted(cell) for name, cell in line.items()} for line in lines)
-
-
-def _lines(path: Path) -> list[Line]:
-    """Return the lines of a file of marks; an empty list if there is no file, or it is empty."""
-    return _lines_of(_text(path.read_bytes()), str(path)) if path.exists() else []
-
-
 def _lines_of(text: str, path: str) -> list[Line]:
     if not text.strip():
         return []
@@ -277,11 +258,14 @@ def _text(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _checked_line(given: dict[str, str | None], where: str) -> Line:
+def _checked_line(cells: dict[str, str | None], where: str) -> Line:
     """Return a line with all of our columns; raise if it is not a mark."""
-    if None in given or None in given.values():
+    if None in cells or None in cells.values():
         raise InputError(f"{where}: as many fields were wanted as there are columns.")
-    line = NOTHING | {name: _unquoted(cell or "") for name, cell in given.items()}
+    line = NOTHING | {name: cell or "" for name, cell in cells.items()}
+    for name, cell in line.items():
+        if cell.startswith("'") and FORMULA.match(cell):
+            line[name] = cell[1:]  # without the apostrophe before what a spreadsheet would take for a formula
     line["mark"] = line["mark"].strip().lower()
     if not (line["row"].isascii() and line["row"].isdecimal() and len(line["row"]) <= MOST_DIGITS):
         raise InputError(f"{where}: a row was wanted by its number, got {line['row'][:60]!r}.")
@@ -294,12 +278,3 @@ def _checked_line(given: dict[str, str | None], where: str) -> Line:
 def _as_mark(line: Line) -> Mark:
     texts = {name: line[name] for name in ("key", "mark", "tags", "note", "by", "at")}
     return cast("Mark", {**texts, "row": int(line["row"]), "version": int(line["version"])})
-
-
-def _quoted(cell: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay as they are."""
-    return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
-
-
-def _unquoted(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell

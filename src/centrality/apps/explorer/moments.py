@@ -3,11 +3,9 @@
 On the map, each moment lies where the course of the channels around it puts it, so that alike courses lie together.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from typing import cast
 
 import numpy as np
@@ -17,9 +15,8 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality.apps.explorer.content import Column, columns_of, row_keys
-from centrality.apps.explorer.header import Findings
-from centrality.apps.explorer.layout import laid_out, neighbours_of
-from centrality.apps.explorer.session import Explained
+from centrality.apps.explorer.layout import lay_out, neighbours_of
+from centrality.apps.explorer.session import Checks, Explained
 from centrality.apps.explorer.view import MOST_COLUMNS, MOST_ROWS, View
 from centrality.network.calibration import Mixing
 from centrality.series import Timeline
@@ -29,30 +26,6 @@ STEPS = 12  # moments of a course, evenly spaced over a window, that place a mom
 SIGNALS = 4  # principal ones of many channels
 MILLISECONDS = 1000
 OF_HEADS = Mixing(None)  # both units are the centrality itself
-
-
-@dataclass(frozen=True)
-class CheckedSeries:
-    """Says what is wrong with a table of moments, when that is first asked for: what `check(..., time=...)` says."""
-
-    table: pa.Table
-    time: str
-    by: str | None
-    _lock: Lock
-
-    def findings(self) -> Findings:
-        """Return the findings; the first call takes as long as `centrality check --time`."""
-        with self._lock:
-            return self._findings
-
-    @cached_property
-    def _findings(self) -> Findings:
-        from centrality.findings import check  # not needed for the first picture
-
-        try:
-            return cast("Findings", check(self.table, time=self.time, by=self.by).as_dict())
-        except InputError as error:
-            return {"verdict": f"These rows could not be checked: {error}", "rows": 0, "findings": []}
 
 
 def view_of_moments(
@@ -88,11 +61,23 @@ def view_of_moments(
     rows = np.flatnonzero(np.isfinite(centrality))
     units = np.column_stack([centrality[rows], centrality[rows]])
     courses = _courses(recording, model)[rows]
-    layout = laid_out(courses, table, on, random_state, progress=progress, defer_umap=defer_umap, kept=kept_map)
-    time, known_columns = _columns(table, recording, model, columns)
+    layout = lay_out(courses, table, on, random_state, progress=progress, defer_umap=defer_umap, map_file=kept_map)
+    time, all_columns = _columns(table, recording, model, columns)
     blame = model.blame(judged)[rows]
     oddest = np.argsort(units[:, 0], kind="stable")[: max(1, len(rows) // 50)]
-    page_columns = tuple(column if len(rows) == table.num_rows else _taken(column, rows) for column in known_columns)
+    if len(rows) < table.num_rows:
+        for k, column in enumerate(all_columns):
+            texts = tuple(column.texts[row] for row in rows) if column.texts else ()
+            values = column.values[rows] if len(column.values) else column.values
+            all_columns[k] = replace(column, values=values, texts=texts)
+    typical = units.max(0)
+
+    def reasons(chosen: NDArray[np.intp]) -> Explained:
+        """Say what each channel takes from a moment's centrality: its share of the blame."""
+        lost = typical - units[chosen]  # (k, 2)
+        parts = -lost[:, :, None] * blame[chosen][:, None, :]
+        return Explained(parts, units[chosen], np.broadcast_to(typical, (len(chosen), 2)))
+
     return View(
         title=title or "Centrality",
         axes=layout.axes,
@@ -101,16 +86,16 @@ def view_of_moments(
         rows=rows,
         t=0.5,
         mixing=OF_HEADS,
-        columns=page_columns,
+        columns=tuple(all_columns),
         own_scales=layout.own_scales,
         features=model.channels_,
-        reasons=_reasons(blame, units),
+        reasons=reasons,
         main_features=tuple(model.channels_[k] for k in np.argsort(-blame[oddest].mean(0), kind="stable")),
         neighbours=neighbours_of(courses, units[:, 0]),
         keys=tuple(row_keys(table, key)[row] for row in rows) if key is not None else (),
         cells=lambda chosen: table.take(rows[chosen]),
         better_layout=layout.better_layout,
-        jobs=None if recording.time is None else CheckedSeries(table, recording.time, model.by, Lock()),
+        jobs=None if recording.time is None else Checks(table, {"time": recording.time, "by": model.by}),
         timeline={"time": time, "by": model.by or "", "channels": list(model.channels_)},
     )
 
@@ -135,11 +120,6 @@ def _columns(
     return time, list(plain.values())
 
 
-def _taken(column: Column, rows: NDArray[np.intp]) -> Column:
-    texts = tuple(column.texts[row] for row in rows) if column.texts else ()
-    return replace(column, values=column.values[rows] if len(column.values) else column.values, texts=texts)
-
-
 def _courses(recording: Recording, model: Timeline) -> NDArray[np.float32]:  # (rows, STEPS * signals)
     """Return for each row how the channels run around it: a few moments of a window, in deviations.
 
@@ -160,15 +140,3 @@ def _courses(recording: Recording, model: Timeline) -> NDArray[np.float32]:  # (
         places = np.clip(np.arange(len(signals))[:, None] + offsets, 0, len(signals) - 1)
         courses.append(signals.astype(np.float32)[places].reshape(len(signals), -1))
     return np.asarray(recording.of_rows(cast("Sequence[NDArray[np.float64]]", courses)), dtype=np.float32)
-
-
-def _reasons(blame: NDArray[np.float64], units: NDArray[np.float64]) -> Callable[[NDArray[np.intp]], Explained]:
-    """Return a function that says what each channel takes from a moment's centrality: its share of the blame."""
-    typical = units.max(0)
-
-    def explain(rows: NDArray[np.intp]) -> Explained:
-        lost = typical - units[rows]  # (k, 2)
-        parts = -lost[:, :, None] * blame[rows][:, None, :]
-        return Explained(parts, units[rows], np.broadcast_to(typical, (len(rows), 2)))
-
-    return explain

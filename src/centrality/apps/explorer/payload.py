@@ -18,23 +18,18 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.apps.explorer.content import Column, LazyKeys
+from centrality.apps.explorer.content import LazyKeys
 from centrality.apps.explorer.header import (
     Axes,
     BetterMap,
-    CategoryColumn,
     Element,
     EmbeddedAnswers,
     EmbeddedPictures,
     Header,
+    HeaderColumn,
+    HeaderItems,
     Mixing,
-    NoItems,
-    NumberColumn,
-    PictureItems,
-    SeriesItems,
     StoredArray,
-    TextColumn,
-    TextItems,
     Texts,
     Why,
 )
@@ -45,37 +40,39 @@ from centrality.network.calibration import ALLOWANCE
 from centrality.network.calibration import Mixing as HeadsMixing
 
 PART = 1 << 20  # bytes that are compressed together
-PROBE, WORTH_IT = 1 << 14, 0.9  # bytes of a part that are tried, and the share of them that may be left
+PROBE = 1 << 14  # bytes of a part that are compressed to try
+WORTH_IT = 0.9  # the share of them that may be left
 HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # of a gzip file without a name or a time
 RAW = -zlib.MAX_WBITS  # deflate without a head of its own
 LAST_BLOCK = b"\x03\x00"  # an empty one, which ends the file
 
 
-def gzipped_soon(data: bytes) -> bytes:
-    """Return the data as one gzip file.
+def gzip_in_parallel(data: bytes) -> bytes:
+    """Return the data as one gzip file, whose parts are compressed at the same time.
 
     >>> import gzip
-    >>> gzip.decompress(gzipped_soon(b"three words here")) == b"three words here"
+    >>> gzip.decompress(gzip_in_parallel(b"three words here")) == b"three words here"
     True
     """
     whole = memoryview(data)
     parts = [whole[at : at + PART] for at in range(0, len(data), PART)]
+
+    def deflate(part: memoryview) -> bytes:
+        """Return blocks that do not depend on earlier ones; data that does not shrink is stored as it is."""
+        shrinks = len(zlib.compress(part[:PROBE], 1)) < WORTH_IT * len(part[:PROBE])
+        packer = zlib.compressobj(1 if shrinks else 0, zlib.DEFLATED, RAW)
+        return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
+
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # zlib lets others compute meanwhile
-        blocks = list(threads.map(_deflated, parts))
+        blocks = list(threads.map(deflate, parts))
     tail = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
     return b"".join([HEAD, *blocks, LAST_BLOCK, tail])
 
 
-def _deflated(part: memoryview) -> bytes:
-    """Return blocks of a deflate stream that do not depend on earlier ones; incompressible data is stored as it is."""
-    shrinks = len(zlib.compress(part[:PROBE], 1)) < WORTH_IT * len(part[:PROBE])
-    packer = zlib.compressobj(1 if shrinks else 0, zlib.DEFLATED, RAW)
-    return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
-
-
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
-COARSE_BEYOND, COARSE_BITS = 500_000, 19  # of more points, fewer bits keep a file small; it shows at a zoom of 500
+COARSE_BEYOND = 500_000  # of more points, fewer bits keep a file small
+COARSE_BITS = 19  # of a position of these; what it loses shows at a zoom of 500
 FARTHEST_UNIT = 1e38  # fits float32, which graphics cards have
 COARSE_UNIT_BYTES = 3  # of each of the two units of more points: scores are then off by 5e-6
 USUAL = (0.01, 0.99)  # quantiles between which rows lie as usual
@@ -84,10 +81,12 @@ MARGIN = 1.25  # of the map around the usual range
 FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
 MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
-MOST_COMPARED, FEWEST_NEAR = 10**8, 100  # pairs of rows that a file's neighbours are found among; rows that have some
+MOST_COMPARED = 10**8  # pairs of rows that a file's neighbours are found among
+FEWEST_NEAR = 100  # rows that have neighbours in a file
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 500_000  # in an exported file
-DIGITS, HEAT_DIGITS = 7, 5  # of numbers in its answers: scores are right to a millionth, colours to a step
+DIGITS = 7  # of numbers in its answers: scores are right to a millionth
+HEAT_DIGITS = 5  # of numbers that become colours: these are right to a step
 
 
 class Buffers:
@@ -113,15 +112,27 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     buffers = Buffers()
     cells = exact_cells(view, in_file=reasons)
     axes, points = _placed(view.points, view.axes, own_scales=view.own_scales)
+    stored_points = buffers.add(points)
+    stored_units = _units(view.units, buffers, small=reasons)
+    columns: list[HeaderColumn] = []
+    for column in view.columns:
+        if column.kind == "text":
+            columns.append({"name": column.name, "kind": "text", **_texts(column.texts, buffers)})
+            continue
+        values = buffers.add(column.values)
+        if column.kind == "category":
+            columns.append({"name": column.name, "kind": "category", "levels": list(column.levels), "values": values})
+        else:
+            columns.append({"name": column.name, "kind": column.kind, "values": values})
     header: Header = {
         "title": view.title,
         "n": len(view),
         "t": view.t,
         "mixing": _mixing(view.mixing),
         "axes": axes,
-        "points": buffers.add(points),
-        "units": _units(view.units, buffers, small=reasons),
-        "columns": [_column(column, buffers) for column in view.columns],
+        "points": stored_points,
+        "units": stored_units,
+        "columns": columns,
         "items": _items(view, buffers, pictures=pictures, also=example_rows(view) if reasons else None),
         "features": list(view.features),
     }
@@ -131,7 +142,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
-    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
+    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzip_in_parallel(body))
 
 
 def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
@@ -193,7 +204,23 @@ def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap
 
 def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: bool) -> tuple[Axes, NDArray[np.uint8]]:
     """Return the description of the map, and the rows' positions on it in planes of bytes."""
-    center, half, reach = _extent(points, own_scales=own_scales)
+    # Both axes share a scale unless each has its own unit.
+    low = points.min(0)
+    high = points.max(0)
+    usual_low, usual_high = np.quantile(points, USUAL, axis=0)
+    half = (high - low) / 2
+    usual_half = (usual_high - usual_low) / 2
+    middle = (usual_low + usual_high) / 2
+    farthest = np.maximum(high - middle, middle - low)
+    if not own_scales:
+        half = np.full(2, half.max())
+        usual_half = np.full(2, usual_half.max())
+        farthest = np.full(2, farthest.max())
+    # Few rows far from all others would squeeze these into a dot: then the map is a little wider than the usual range.
+    squeezed = (usual_half > 0) & (farthest > SQUEEZED * usual_half)
+    center = np.where(squeezed, middle, (low + high) / 2)
+    half = np.where(squeezed, MARGIN * usual_half, np.where(half > 0, half, 1.0))
+    reach = np.where(squeezed, np.minimum(farthest / half, FARTHEST), 1.0)
     axes: Axes = {"names": names, "center": pair(center), "half": pair(half), "reach": pair(reach)}
     # Positions are whole numbers: 0 is the lowest that rows can have, 2**24 - 1 the highest.
     bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
@@ -203,29 +230,6 @@ def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: 
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
     return {"local_weight": mixing.local_weight, "room": ALLOWANCE if mixing.veto else None}
-
-
-def _extent(
-    points: NDArray[np.float64], *, own_scales: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the middle of the map, half its width and height, and how many halves away the farthest rows lie.
-
-    Both axes share a scale unless each has its own unit. A few rows far from all others would squeeze these into a dot:
-    then the map is a little wider than the range from the 1st to the 99th percentile.
-    """
-    low, high = points.min(0), points.max(0)
-    usual_low, usual_high = np.quantile(points, USUAL, axis=0)
-    half, usual_half = (high - low) / 2, (usual_high - usual_low) / 2
-    if not own_scales:
-        half, usual_half = np.full(2, half.max()), np.full(2, usual_half.max())
-    middle = (usual_low + usual_high) / 2
-    farthest = np.maximum(high - middle, middle - low)
-    farthest = farthest if own_scales else np.full(2, farthest.max())
-    squeezed = (usual_half > 0) & (farthest > SQUEEZED * usual_half)
-    center = np.where(squeezed, middle, (low + high) / 2)
-    half = np.where(squeezed, MARGIN * usual_half, np.where(half > 0, half, 1.0))
-    reach = np.where(squeezed, np.minimum(farthest / half, FARTHEST), 1.0)
-    return center, half, reach
 
 
 def _units(units: NDArray[np.float64], buffers: Buffers, *, small: bool) -> StoredArray:  # (n, 2)
@@ -242,15 +246,6 @@ def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
     return np.stack([(line >> (8 * k)) & 255 for line in numbers for k in reversed(range(count))]).astype(np.uint8)
 
 
-def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | NumberColumn:
-    if column.kind == "text":
-        return TextColumn(name=column.name, kind="text", **_texts(column.texts, buffers))
-    values = buffers.add(column.values)
-    if column.kind == "category":
-        return CategoryColumn(name=column.name, kind="category", levels=list(column.levels), values=values)
-    return NumberColumn(name=column.name, kind=column.kind, values=values)
-
-
 def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
     whole = "".join(texts)
@@ -260,18 +255,16 @@ def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
 
-def _items(
-    view: View, buffers: Buffers, *, pictures: bool, also: NDArray[np.intp] | None
-) -> NoItems | TextItems | SeriesItems | PictureItems:
+def _items(view: View, buffers: Buffers, *, pictures: bool, also: NDArray[np.intp] | None) -> HeaderItems:
     items = view.items
     if items.kind == "text":
-        return TextItems(kind="text", column=items.column)
+        return {"kind": "text", "column": items.column}
     if items.kind == "series" and items.curves is not None:
-        return SeriesItems(kind="series", curves=buffers.add(items.curves))
+        return {"kind": "series", "curves": buffers.add(items.curves)}
     if items.kind != "picture" or items.picture is None:
-        return NoItems(kind="")
+        return {"kind": ""}
     if not pictures:
-        return PictureItems(kind="picture")
+        return {"kind": "picture"}
     pictures_of_rows = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES, also)]
     rows = np.array([row for row, file in pictures_of_rows if file is not None], dtype=np.uint32)
     files = [file for _, file in pictures_of_rows if file is not None]
@@ -281,34 +274,34 @@ def _items(
         "ends": buffers.add(ends),
         "files": buffers.add(np.frombuffer(b"".join(files), dtype=np.uint8)),
     }
-    return PictureItems(kind="picture", embedded=embedded)
+    return {"kind": "picture", "embedded": embedded}
 
 
 def example_rows(view: View) -> NDArray[np.intp]:
     """Return the rows that findings name as examples, by their position in the view."""
     findings = [] if view.jobs is None else view.jobs.findings()["findings"]
-    named = [row for one in findings for row in [*one["examples"], one["typical"]] if row is not None]
-    return np.flatnonzero(np.isin(view.rows, named))
+    examples = [row for one in findings for row in [*one["examples"], one["typical"]] if row is not None]
+    return np.flatnonzero(np.isin(view.rows, examples))
 
 
-def noteworthy_rows(view: View, most: int, also: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+def noteworthy_rows(view: View, count: int, also: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
 
     The others are evenly spaced. The rows in `also` are added to these.
     """
     if also is not None and len(also):
-        return np.union1d(noteworthy_rows(view, most), also)
+        return np.union1d(noteworthy_rows(view, count), also)
     n = len(view)
-    if n <= most:
+    if n <= count:
         return np.arange(n)
-    per_end = max(1, most // (4 * (len(RANKED_AT) + 1)))
+    per_end = max(1, count // (4 * (len(RANKED_AT) + 1)))
     ranked = [np.argsort(view.mixing.mixed(view.units, t)) for t in RANKED_AT]
     ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
     ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:per_end], order[::-1][:per_end])]
     chosen = np.unique(np.concatenate(ends))
-    spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
-    every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
-    return np.sort(np.concatenate([chosen, spaced[::every]])[:most])
+    spaced = np.setdiff1d(np.linspace(0, n - 1, count).astype(np.intp), chosen)
+    every = max(1, -(-len(spaced) // max(1, count - len(chosen))))  # so that no more are taken than there is room for
+    return np.sort(np.concatenate([chosen, spaced[::every]])[:count])
 
 
 def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | None:
@@ -323,27 +316,27 @@ def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | Non
 def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
     """Store why the rows that a reader is most likely to ask about score as they do, and what lies near them.
 
-    Pixels or moments are painted, and near rows are told, of as many as a file has room and its maker time for.
+    Heat is stored of as many of them as a file has space for, near rows of as many as can be compared in short time.
     """
     height, width = view.heat_shape or (0, 0)
-    painted = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
+    rows_with_heat = noteworthy_rows(view, max(1, HEAT_BYTES // (8 * height * width)) if height else 0)
     examples = example_rows(view)
-    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED, examples), painted)
+    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED, examples), rows_with_heat)
     answers: dict[int, Why] = {}
-    for rows, is_painted in ((painted, True), (others, False)):
+    for rows, has_heat in ((rows_with_heat, True), (others, False)):
         if len(rows):
-            answers |= dict(zip(rows.tolist(), reasons_why(view, rows, painted=is_painted), strict=True))
+            answers |= dict(zip(rows.tolist(), reasons_why(view, rows, with_heat=has_heat), strict=True))
     if view.neighbours is not None:
-        most = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
-        compared = noteworthy_rows(view, most, examples)
-        for row, near in zip(compared.tolist(), view.neighbours(compared).tolist(), strict=True):
+        count = max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view)))
+        rows = noteworthy_rows(view, count, examples)
+        for row, near in zip(rows.tolist(), view.neighbours(rows).tolist(), strict=True):
             answers.setdefault(row, {"reasons": [], "typical": (0.0, 0.0), "near": []})["near"] = near
     texts = [json.dumps(_rounded(answers[row]), separators=(",", ":")) for row in sorted(answers)]
     return {"rows": buffers.add(np.array(sorted(answers), dtype=np.uint32)), "answers": _texts(texts, buffers)}
 
 
 def _rounded(value: object, digits: int = DIGITS) -> object:
-    """Return a value with all numbers in it to so many digits, those that are painted to fewer."""
+    """Return a value with all numbers in it to so many digits, those of heat to fewer."""
     if isinstance(value, dict):
         return {name: _rounded(part, HEAT_DIGITS if name == "heat" else digits) for name, part in value.items()}
     if isinstance(value, list | tuple):

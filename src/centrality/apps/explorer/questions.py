@@ -12,7 +12,7 @@ from centrality._internal.checks import InputError
 from centrality._internal.text import column_name
 from centrality.apps.explorer.content import Column, cell_texts
 from centrality.apps.explorer.header import Findings, Reason, TypicalWith, Why, Words
-from centrality.apps.explorer.session import Explained, Jobs, named, rows_named
+from centrality.apps.explorer.session import Jobs, fields_of, row_numbers
 from centrality.apps.explorer.view import View
 from centrality.network.calibration import one_t
 from centrality.tables.csv import CsvSink
@@ -21,10 +21,11 @@ EXACT_IN_FLOAT64 = 2**53  # whole numbers beyond it do not fit
 MOST_TEXT = 20_000_000  # characters of a column of long texts that a page gets whole, to search in
 
 
-def selection_csv(view: View, given: object) -> str:
+def selection_csv(view: View, request: object) -> str:
     """Return the rows of {"rows": [...], "t": ...} as a CSV file, from the rows that the model was given."""
-    wanted = named(given)
-    rows, t = rows_named(wanted, "rows", len(view)), one_t(wanted.get("t"))
+    fields = fields_of(request)
+    rows = row_numbers(fields, "rows", len(view))
+    t = one_t(fields.get("t"))
     cells = pa.table({}) if view.cells is None else view.cells(rows)
     scores = {
         "row": view.rows[rows],
@@ -50,25 +51,20 @@ def exact_cells(view: View, *, in_file: bool) -> list[Column]:
     cells = []
     table = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
     for column in view.columns:
-        texts = _cell_texts(view, column, table, in_file=in_file)
-        if texts is not None and (in_file or sum(map(len, texts)) <= MOST_TEXT):
+        if view.items.whole is not None and column.name == view.items.column:
+            texts = tuple(view.items.whole(row) for row in range(len(view)))
+            is_exact = texts == column.texts
+        elif column.name not in table.column_names or _is_exact(column, table[column.name], in_file=in_file):
+            continue
+        else:
+            texts = tuple("" if text is None else text for text in cell_texts(table[column.name]).to_pylist())
+            is_exact = column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
+        if not is_exact and (in_file or sum(map(len, texts)) <= MOST_TEXT):
             cells.append(Column(column.name, "text", np.empty(0), texts=texts))
     return cells
 
 
-def _cell_texts(view: View, column: Column, table: pa.Table, *, in_file: bool) -> tuple[str, ...] | None:
-    """Return the cells of one column as texts; None if the page can write them exactly from the column."""
-    if view.items.whole is not None and column.name == view.items.column:
-        texts = tuple(view.items.whole(row) for row in range(len(view)))
-        return None if texts == column.texts else texts
-    if column.name not in table.column_names or _is_told(column, table[column.name], in_file=in_file):
-        return None
-    texts = tuple("" if text is None else text for text in cell_texts(table[column.name]).to_pylist())
-    is_exact = column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
-    return None if is_exact else texts
-
-
-def _is_told(column: Column, cells: pa.ChunkedArray, *, in_file: bool) -> bool:
+def _is_exact(column: Column, cells: pa.ChunkedArray, *, in_file: bool) -> bool:
     """Say whether a page can write these cells exactly from the column, judged without their texts."""
     if column.kind == "number":
         whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
@@ -89,35 +85,44 @@ class Question(TypedDict):
     given: NotRequired[object]
 
 
-def answered(view: View, question: object) -> object:
+def answer_to(view: View, question: object) -> object:
     """Return the answer to a `Question`, as JSON can hold it; raise if it is none, or has no answer."""
-    asked = question if isinstance(question, dict) else {}
-    answer, row = ANSWERS.get(str(asked.get("ask"))), asked.get("row", 0)
+    fields = fields_of(question)
+    answer = ANSWERS.get(str(fields.get("ask")))
+    row = fields.get("row", 0)
     if answer is None or type(row) is not int or not 0 <= row < len(view):
         raise InputError(f"A question about one of {len(view):,} rows was wanted, got {str(question)[:100]!r}.")
-    return answer(view, row, asked.get("given"))
+    return answer(view, row, fields.get("given"))
 
 
 def why(view: View, row: int) -> Why:
     """Return the reasons for one row's score, and the rows near it."""
     chosen = np.array([row])
-    [answer] = reasons_why(view, chosen, painted=True)
+    [answer] = reasons_why(view, chosen, with_heat=True)
     if view.neighbours is not None:
         answer["near"] = view.neighbours(chosen)[0].tolist()
     return answer
 
 
-def reasons_why(view: View, rows: NDArray[np.intp], *, painted: bool) -> list[Why]:
-    """Return the reasons for these rows' scores; with `painted`, also of each pixel or moment, if they have those."""
+def reasons_why(view: View, rows: NDArray[np.intp], *, with_heat: bool) -> list[Why]:
+    """Return the reasons for these rows' scores; `with_heat`: also of each pixel or moment, if they have those."""
     answers: list[Why] = [{"reasons": [], "typical": (0.0, 0.0), "near": []} for _ in rows]
     if view.reasons is None:
         return answers
-    explained, shape = view.reasons(rows), view.heat_shape
-    named = _strongest_named(view, explained)
-    for answer, reasons, typical, parts in zip(answers, named, explained.typical, explained.parts, strict=True):
-        answer["reasons"], answer["typical"] = reasons, pair(typical)
-        if painted and shape is not None:
-            answer["heat"] = {"width": shape[1], "height": shape[0], "values": parts.ravel().tolist()}
+    explanation = view.reasons(rows)
+    shape = view.heat_shape
+    for k, features in enumerate(explanation.strongest(view.mixing).tolist()):
+        of_global, of_local = explanation.parts[k].tolist()
+        reasons: list[Reason] = [
+            {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in features
+        ]
+        if explanation.usual is not None:
+            for reason, j in zip(reasons, features, strict=True):
+                reason["usual"] = explanation.usual[k][j]
+        answers[k] |= {"reasons": reasons, "typical": pair(explanation.typical[k])}
+        if with_heat and shape is not None:
+            values = explanation.parts[k].ravel().tolist()
+            answers[k]["heat"] = {"width": shape[1], "height": shape[0], "values": values}
     return answers
 
 
@@ -126,22 +131,7 @@ def pair(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def _strongest_named(view: View, explained: Explained) -> list[list[Reason]]:
-    """Return the strongest contributions to each row's units, with the names of their features."""
-    named: list[list[Reason]] = []
-    for k, which in enumerate(explained.strongest(view.mixing).tolist()):
-        of_global, of_local = explained.parts[k].tolist()
-        reasons: list[Reason] = [
-            {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which
-        ]
-        if explained.usual is not None:
-            for reason, j in zip(reasons, which, strict=True):
-                reason["usual"] = explained.usual[k][j]
-        named.append(reasons)
-    return named
-
-
-MOST_CHANGED = 4  # cells of a row that are held otherwise: of more, no reader wants to hear
+MOST_CHANGED = 4  # cells of a row that are changed: of more, no reader wants to hear
 ODD_SHARE = 0.25  # of all rows; what is more typical than these is called typical
 
 
@@ -153,18 +143,19 @@ def typical_with(view: View, row: int, t: object) -> TypicalWith:
     if view.live is None or view.reasons is None or view.neighbours is None:
         raise InputError("Of these rows nobody can say which cells would make them typical.")
     at = one_t(t)
-    taken = view.reasons(np.array([row])).at(view.mixing, at)[0]  # (features,)
-    guilty = [view.features[k] for k in np.argsort(taken, kind="stable") if taken[k] < 0]
+    contributions = view.reasons(np.array([row])).at(view.mixing, at)[0]  # (features,)
+    order = np.argsort(contributions, kind="stable")
     changeable = set(view.live.columns) - set(view.live.texts)
+    guilty = [view.features[k] for k in order if contributions[k] < 0]
     columns = [name for name in guilty if name in changeable][:MOST_CHANGED]
     like = int(view.neighbours(np.array([row]))[0, 0])
     scores = view.centrality(at)
     typical = np.quantile(scores, ODD_SHARE)
     if columns and scores[row] < typical:
         units = view.live.borrowed(row, like, columns)
-        reached = np.flatnonzero(view.mixing.squeeze(view.mixing.mixed(units, at)) >= typical)
-        if len(reached):
-            return {"columns": columns[: reached[0] + 1], "like": like, "units": pair(units[reached[0]])}
+        places = np.flatnonzero(view.mixing.squeeze(view.mixing.mixed(units, at)) >= typical)
+        if len(places):
+            return {"columns": columns[: places[0] + 1], "like": like, "units": pair(units[places[0]])}
     return {"columns": [], "like": like, "units": pair(view.units[row])}
 
 
@@ -180,11 +171,11 @@ def whole_texts(view: View, row: int) -> dict[str, str]:
     return {} if view.whole_texts is None else view.whole_texts(row)
 
 
-def refit(view: View, given: object) -> View:
+def refit(view: View, context: object) -> View:
     """Return the view of the same rows by a model fitted again with these columns as context."""
     if view.refit is None:
         raise InputError("There is no model behind this page that could be fitted anew.")
-    return view.refit(given)
+    return view.refit(context)
 
 
 def findings(view: View) -> Findings:

@@ -83,7 +83,8 @@ def style_sheet() -> str:
 
 def single_file_page(view: View, page_marks: Sequence[Mark] = ()) -> str:
     """Return the page as one file, with marks in it: its policy lets it run its own script and reach nothing."""
-    script, style = built_file("explorer.js"), style_sheet()
+    script = built_file("explorer.js")
+    style = style_sheet()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src blob:; "
         "base-uri 'none'; form-action 'none'"
@@ -124,9 +125,10 @@ HEADERS = {
 Answer = tuple[int, str, bytes]  # status, content type, body
 MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
-MOST_SAID = 100_000_000  # bytes that a page may send: marks, or the numbers of selected rows
+MOST_BYTES = 100_000_000  # bytes that a page may send: marks, or the numbers of selected rows
 MOST_DIGITS = 9  # of a row's number
-PACKED, FEW = ("text/", "application/json"), 2000  # kinds of answers that are sent compressed, beyond so many bytes
+COMPRESSED = ("text/", "application/json")  # kinds of answers that are sent compressed
+FEW = 2000  # bytes; an answer with more is compressed
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
 
@@ -145,7 +147,9 @@ class Explorer(ThreadingHTTPServer):
         title: str = "Centrality",
         marks_file: Path | None = None,
     ) -> None:
-        self.host, self.token, self.title = host, secrets.token_urlsafe(24), title
+        self.host = host
+        self.token = secrets.token_urlsafe(24)
+        self.title = title
         self.names = frozenset({host.lower(), socket.gethostname().lower()})
         self._answers: Future[Answers] = Future()
         if view is not None:
@@ -222,8 +226,14 @@ class Explorer(ThreadingHTTPServer):
 
     def answer(self, path: str) -> Answer:
         """Answer a GET request: for the page's own files at once, for all else when there is a view."""
-        if path in ("/", "/explorer.js", "/explorer.css", "/favicon.ico"):
-            return self._frame(path)
+        if path == "/":
+            return 200, "text/html; charset=utf-8", served_page(self.title).encode()
+        if path == "/explorer.js":
+            return 200, "text/javascript; charset=utf-8", built_file("explorer.js").encode()
+        if path == "/explorer.css":
+            return 200, "text/css; charset=utf-8", style_sheet().encode()
+        if path == "/favicon.ico":
+            return 204, "image/x-icon", b""  # every browser asks for it
         return self._asked(lambda answers: answers.answer(path))
 
     def take(self, path: str, body: bytes) -> Answer:
@@ -237,70 +247,67 @@ class Explorer(ThreadingHTTPServer):
             return 503, "text/plain; charset=utf-8", f"centrality explore has ended: {error}".encode()
         return question(answers)
 
-    def _frame(self, path: str) -> Answer:
-        """Answer with a file of the page that is the same for all data, but for its title."""
-        if path == "/":
-            return 200, "text/html; charset=utf-8", served_page(self.title).encode()
-        if path == "/explorer.js":
-            return 200, "text/javascript; charset=utf-8", built_file("explorer.js").encode()
-        if path == "/explorer.css":
-            return 200, "text/css; charset=utf-8", style_sheet().encode()
-        return 204, "image/x-icon", b""  # every browser asks for its icon
-
 
 class Handler(BaseHTTPRequestHandler):
     """Checks the host name and the token of a request, and passes it on to the explorer."""
 
     server: Explorer
-    server_version, sys_version = "centrality", ""
+    server_version = "centrality"
+    sys_version = ""
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        refusal = self._refusal()
-        self._send(*(refusal or self.server.answer(urlsplit(self.path).path)))
+        if self._is_allowed():
+            self._send(self.server.answer(urlsplit(self.path).path))
 
     def do_PUT(self) -> None:
         """Handle PUT; a page of another site cannot send one, as no answer allows it to."""
-        self._send(*(self._refusal() or self._put()))
-
-    def _put(self) -> Answer:
+        if not self._is_allowed():
+            return
         length = self.headers.get("Content-Length", "")
-        from_here = self.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
-        if not from_here:
-            return NOT_HERE
-        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= MOST_SAID):
-            return 413, "text/plain", b"This is too long, or its length is not said."
-        return self.server.take(urlsplit(self.path).path, self.rfile.read(int(length)))
+        if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            self._send(NOT_HERE)
+        elif not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= MOST_BYTES):
+            self._send((413, "text/plain", b"This is too long, or its length is not said."))
+        else:
+            self._send(self.server.take(urlsplit(self.path).path, self.rfile.read(int(length))))
 
-    def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
-        """Return the refusal, if this client may not ask; the first visit exchanges the token for a cookie."""
+    def _is_allowed(self) -> bool:
+        """Say whether this client may ask, and refuse it if not; the first visit exchanges the token for a cookie."""
         try:
             address = urlsplit(self.path)
         except ValueError:  # half an address in brackets
-            return 400, "text/plain", b"This is no address."
+            self._send((400, "text/plain", b"This is no address."))
+            return False
         host = self.headers.get("Host", "").encode("latin-1", "replace")
         if not host or not is_own(host, self.server.names):
-            return 403, "text/plain", b"This name is not one of this machine's: use localhost."
+            self._send((403, "text/plain", b"This name is not one of this machine's: use localhost."))
+            return False
         token = parse_qs(address.query).get("token", [""])[0]
         if token and secrets.compare_digest(token.encode(), self.server.token.encode()):
-            new = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return 303, "text/plain", b"", {"Location": "/", "Set-Cookie": new}
-        cookie = None
+            cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
+            self._send((303, "text/plain", b""), {"Location": "/", "Set-Cookie": cookie})
+            return False
         with suppress(CookieError):
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        if cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode()):
-            return None
-        return 403, "text/plain", b"Open the address that centrality explore printed: it holds a token."
+            sent = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+            if sent is not None and secrets.compare_digest(sent.value.encode(), self.server.token.encode()):
+                return True
+        refusal = b"Open the address that centrality explore printed: it holds a token."
+        self._send((403, "text/plain", refusal))
+        return False
 
     do_HEAD = do_GET  # noqa: N815
 
-    def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _send(self, answer: Answer, headers: dict[str, str] | None = None) -> None:
+        status, content_type, body = answer
         self.send_response(status)
-        about_body = {"Content-Type": content_type}
-        if len(body) > FEW and content_type.startswith(PACKED) and "gzip" in self.headers.get("Accept-Encoding", ""):
-            body, about_body["Content-Encoding"] = gzip.compress(body, compresslevel=5, mtime=0), "gzip"
-        about_body["Content-Length"] = str(len(body))
-        for name, value in {**HEADERS, **(headers or {}), **about_body}.items():
+        body_headers = {"Content-Type": content_type}
+        accepts_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
+        if accepts_gzip and len(body) > FEW and content_type.startswith(COMPRESSED):
+            body = gzip.compress(body, compresslevel=5, mtime=0)
+            body_headers["Content-Encoding"] = "gzip"
+        body_headers["Content-Length"] = str(len(body))
+        for name, value in {**HEADERS, **(headers or {}), **body_headers}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
@@ -311,39 +318,49 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Answers:
-    """Answers questions about one view, and keeps marks in the one file it was given for them."""
+    """Answers questions about one view, and saves marks in the one file that is meant for them."""
 
     def __init__(self, view: View, marks_file: Path | None = None) -> None:
-        self.view, self.marks = view, marks.MarksFile(marks_file)
+        self.view = view
+        self.marks = marks.MarksFile(marks_file)
         self.data = payload.pack(view, pictures=False, reasons=False)
         self._fitting = threading.Lock()  # held while a model is fitted
 
     def end(self) -> None:
-        """Stop what is still being made of the view."""
+        """Stop what is still being computed for the view."""
         if self.view.better_layout is not None:
             self.view.better_layout.end()
 
     def answer(self, path: str) -> Answer:
         """Answer a GET request for this path; paths that are not listed here do not exist."""
-        fixed: dict[str, Callable[[], Answer]] = {
-            "/marks": lambda: _json(self._kept()),
-            "/map": lambda: _json(self._map()),
-            "/page": lambda: (
-                200,
-                "text/html; charset=utf-8",
-                single_file_page(self.view, self.marks.marks()).encode(),
-            ),
-            "/keys": lambda: (200, "application/octet-stream", payload.keys(self.view)),
-            "/data": lambda: (200, "application/octet-stream", self.data),
-        }
-        return fixed[path]() if path in fixed else self._picture(path)
+        if path == "/marks":
+            return _json(self.saved_marks())
+        if path == "/map":
+            return _json(self.better_map())
+        if path == "/page":
+            page = single_file_page(self.view, self.marks.marks())
+            return 200, "text/html; charset=utf-8", page.encode()
+        if path == "/keys":
+            return 200, "application/octet-stream", payload.keys(self.view)
+        if path == "/data":
+            return 200, "application/octet-stream", self.data
+
+        # A picture, as /picture/12 names it, or it in full: /full/12.
+        _, what, number, *more = [*path.split("/"), "", ""]
+        is_number = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS
+        if not is_number or any(more) or what not in ("picture", "full") or int(number) >= len(self.view):
+            return NOT_HERE
+        file = payload.readable_picture(self.view, int(number), full=what == "full")
+        if file is None:
+            return 404, "text/plain", b"There is no picture of this row, or it cannot be read."
+        return 200, "image/png" if file[:1] == b"\x89" else "image/jpeg", file
 
     def take(self, path: str, body: bytes) -> Answer:
         """Answer what the page sends: a question, a context to fit the model by, or marks."""
         acts: dict[str, Callable[[bytes], object]] = {
-            "/ask": lambda body: questions.answered(self.view, _decoded(body)),
-            "/given": self._renew,
-            "/marks": lambda body: self.marks.take(*marks.checked(_decoded(body))),
+            "/ask": lambda body: questions.answer_to(self.view, _decoded(body)),
+            "/given": self.renew,
+            "/marks": lambda body: self.marks.take(*marks.changes_of(_decoded(body))),
             "/marks-file": lambda body: self.marks.take(*marks.as_changes(marks.from_bytes(body, "The file"))),
         }
         if path not in acts:
@@ -353,49 +370,39 @@ class Answers:
         except (InputError, OSError) as error:
             return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
 
-    def _renew(self, body: bytes) -> Renewed:
+    def renew(self, body: bytes) -> Renewed:
         """Fit the model again with the columns named in the body as context, and show the same rows by it."""
         with self._fitting:
             view = questions.refit(self.view, _decoded(body))
             data = payload.pack(view, pictures=False, reasons=False)
-            before, self.view, self.data = self.view, view, data
+            before = self.view
+            self.view = view
+            self.data = data
         if before.better_layout is not None:
             before.better_layout.end()
         return {"given": list(view.given)}
 
-    def _map(self) -> BetterMap:
+    def better_map(self) -> BetterMap:
         """Return the better map, or its progress; it is started by the first such request."""
-        later = self.view.better_layout
-        if later is not None:
-            later.start()
-        if later is None or later.points is None:
-            share, trouble = (0.0, "") if later is None else (later.share, later.trouble)
-            return {"share": share, "trouble": trouble}
-        return payload.better_map(later.points, later.axes)
+        job = self.view.better_layout
+        if job is None:
+            return {"share": 0.0, "trouble": ""}
+        job.start()
+        if job.points is None:
+            return {"share": job.share, "trouble": job.trouble}
+        return payload.better_map(job.points, job.axes)
 
-    def _kept(self) -> KeptMarks:
+    def saved_marks(self) -> KeptMarks:
         """Return all marks, read from their file: another explorer may have written it."""
-        kept: KeptMarks = {"marks": [], "where": "in memory, until centrality explore ends", "trouble": ""}
+        answer: KeptMarks = {"marks": [], "where": "in memory, until centrality explore ends", "trouble": ""}
         try:
-            kept["marks"] = self.marks.marks()
+            answer["marks"] = self.marks.marks()
             if self.marks.path is not None:
-                kept["where"] = f"in {self.marks.path.name}"
+                answer["where"] = f"in {self.marks.path.name}"
                 require_writable(self.marks.path)
         except (InputError, OSError) as error:
-            kept["trouble"] = str(error)
-        return kept
-
-    def _picture(self, path: str) -> Answer:
-        """Answer with the picture that a path such as /picture/12 names, or with it in full: /full/12."""
-        _, what, number, *more = [*path.split("/"), "", ""]
-        if not (number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS) or any(more):
-            return NOT_HERE
-        if what not in ("picture", "full") or int(number) >= len(self.view):
-            return NOT_HERE
-        file = payload.readable_picture(self.view, int(number), full=what == "full")
-        if file is None:
-            return 404, "text/plain", b"There is no picture of this row, or it cannot be read."
-        return 200, "image/png" if file[:1] == b"\x89" else "image/jpeg", file
+            answer["trouble"] = str(error)
+        return answer
 
 
 def _json(value: object) -> Answer:

@@ -3,10 +3,10 @@
 import logging
 import re
 import threading
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from centrality.model.refine import MARKS, review
 from centrality.network.calibration import Mixing, one_t
 from centrality.network.scaling import dense
 from centrality.representations.base import as_arrow
-from centrality.selection.copies import WORDS, Copies, copies
+from centrality.selection.copies import WORDS, Copies
 from centrality.selection.pick import Picker
 
 FILE = "file"  # the column that says which of two files a row is of
@@ -35,43 +35,68 @@ MOST_TO_REVIEW = 20_000  # rows of a queue
 
 
 @dataclass(frozen=True)
-class Jobs:
+class Checks:
+    """Says what is wrong with the rows of a view, by `centrality.check` with these options."""
+
+    rows: ModelRows  # as they came, also those without a score
+    options: dict[str, Any]
+    _lock: threading.Lock = field(default_factory=threading.Lock, kw_only=True)
+
+    def findings(self) -> Findings:
+        """Return the findings, the worst first; the first call takes as long as `centrality check`."""
+        with self._lock:
+            return self._findings
+
+    @cached_property
+    def _findings(self) -> Findings:
+        from centrality.findings import check  # not needed for the first picture
+
+        try:
+            return cast("Findings", check(self.rows, **self.options).as_dict())
+        except InputError as error:
+            return {"verdict": f"These rows could not be checked: {error}", "rows": 0, "findings": []}
+        except Exception:  # a bug of ours, or of the user's own representation, must not cost the reader the page
+            LOG.exception("The rows were not checked")
+            return {"verdict": "These rows were not checked: an error, see the terminal.", "rows": 0, "findings": []}
+
+
+@dataclass(frozen=True)
+class Jobs(Checks):
     """The model and the rows of a view; questions and answers name rows by their position in it."""
 
     model: CentralityModel
     vectors: CheckedRows  # (n, p)
-    compared: Callable[[], ModelRows]  # gives the n rows, as `copies` compares them
-    by_cells: bool  # they are compared by columns, which mean something to the reader
+    copies: Callable[[], Copies]  # finds those among the rows, once
+    by_cells: bool  # they are found by columns, which mean something to the reader
     groups: dict[str, Values]  # (n,) codes of the columns that picked rows can be shared by
-    given: ModelRows  # all rows as they came, also those without a score
-    earlier: pa.Table | None = None  # rows, the last of those that came, that the others are compared with
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def review(self, given: object) -> Learned:
+    def review(self, request: object) -> Learned:
         """Return the rows to look at next, learned from the marks {"outlier": [rows], "fine": [rows], "t": ...}."""
-        wanted = named(given)
+        fields = fields_of(request)
         marks: list[str | None] = [None] * self.vectors.shape[0]
         for mark in MARKS:
-            for row in rows_named(wanted, mark, len(marks)).tolist():
+            for row in row_numbers(fields, mark, len(marks)).tolist():
                 marks[row] = mark
-        queue = review(self.model.fitted_, self.vectors, marks, one_t(wanted.get("t")))
+        queue = review(self.model.fitted_, self.vectors, marks, one_t(fields.get("t")))
         return {"order": queue.order[:MOST_TO_REVIEW].tolist(), "said": str(queue)}
 
-    def pick(self, given: object) -> list[int]:
+    def pick(self, request: object) -> list[int]:
         """Return the rows picked by {"rows": [...], "k": ..., "what": ..., "by": a column or "", "t": ...}."""
-        wanted = named(given)
-        rows, t, by = rows_named(wanted, "rows", self.vectors.shape[0]), one_t(wanted.get("t")), wanted.get("by")
+        fields = fields_of(request)
+        rows = row_numbers(fields, "rows", self.vectors.shape[0])
+        t = one_t(fields.get("t"))
+        by = fields.get("by")
         if by and str(by) not in self.groups:
             raise InputError(f"by must be a column of few values that the page shows, got {str(by)[:50]!r}.")
         groups = np.unique(self.groups[str(by)][rows], return_inverse=True)[1] if by else np.zeros(len(rows), np.intp)
-        picker = Picker(self.model.fitted_, self.vectors, t, str(wanted.get("what")), generator(0))
-        picked: list[int] = picker.pick_by(groups, rows, whole_number("k", wanted.get("k"))).tolist()
-        return picked
+        picker = Picker(self.model.fitted_, self.vectors, t, str(fields.get("what")), generator(0))
+        picks: list[int] = picker.pick_by(groups, rows, whole_number("k", fields.get("k"))).tolist()
+        return picks
 
     def copies_of(self, row: int) -> list[CopiesOfRow]:
         """Return the groups of copies that a row is in; the first call takes longer, as it compares all rows."""
         with self._lock:
-            groups = self._copies
+            groups = self.copies()
         return [
             {
                 "kind": WORDS[group.kind],
@@ -82,46 +107,22 @@ class Jobs:
             if row in group.rows
         ]
 
-    def findings(self) -> Findings:
-        """Return what is wrong with the rows; the first call takes as long as `centrality check`."""
-        with self._lock:
-            return self._findings
 
-    @cached_property
-    def _findings(self) -> Findings:
-        from centrality.findings import check  # not needed for the first picture
-
-        rows, against = self.given, self.earlier
-        if against is not None:  # what is wrong with the later rows, which stand first, and what has changed
-            rows = as_arrow(rows).slice(0, len(cast("Sized", rows)) - against.num_rows).drop([FILE])
-        try:
-            return cast("Findings", check(rows, model=self.model, against=against).as_dict())
-        except InputError as error:
-            return {"verdict": f"These rows could not be checked: {error}", "rows": 0, "findings": []}
-        except Exception:  # a bug of ours, or of the user's own representation, must not cost the reader the page
-            LOG.exception("The rows were not checked")
-            return {"verdict": "These rows were not checked: an error, see the terminal.", "rows": 0, "findings": []}
-
-    @cached_property
-    def _copies(self) -> Copies:
-        return copies(self.compared())
-
-
-def named(given: object) -> dict[str, object]:
+def fields_of(request: object) -> dict[str, object]:
     """Return the values that a page sent by their names: none, if it sent no object."""
-    return given if isinstance(given, dict) else {}
+    return request if isinstance(request, dict) else {}
 
 
-def rows_named(wanted: dict[str, object], name: str, n: int) -> NDArray[np.intp]:
+def row_numbers(fields: dict[str, object], name: str, n: int) -> NDArray[np.intp]:
     """Return the rows that a page sent under this name; raise if they are not numbers of n rows."""
-    rows = wanted.get(name)
+    rows = fields.get(name)
     if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < n for row in rows):
         raise InputError(f"Numbers of rows were wanted as {name!r}, got {str(rows)[:50]!r}.")
     return np.array(rows, dtype=np.intp)
 
 
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t strong features and the first and last rows are looked for
-TOLD = 6  # features of a row that the page names at one t
+MOST_REASONS = 6  # features of a row that the page names at one t
 
 
 @dataclass(frozen=True)
@@ -140,22 +141,19 @@ class Explained:
     def strongest(self, mixing: Mixing) -> NDArray[np.intp]:  # (k, top)
         """Return the features of each row, ordered by their best rank over all t.
 
-        They are enough to include, for every row, the first TOLD at each t.
+        They are enough to include, for every row, the first MOST_REASONS at each t.
         """
-        places = [_places(-np.abs(self.at(mixing, t))) for t in RANKED_AT]
-        best = np.min(places, axis=0)  # (k, features)
-        top = int((best < TOLD).sum(1).max(initial=0))
+        orders = [np.argsort(-np.abs(self.at(mixing, t)), axis=1, kind="stable") for t in RANKED_AT]
+        ranks = [np.argsort(order, axis=1, kind="stable") for order in orders]  # 0 for the strongest feature of a row
+        best = np.min(ranks, axis=0)  # (k, features)
+        top = int((best < MOST_REASONS).sum(1).max(initial=0))
         return np.argsort(best, axis=1, kind="stable")[:, :top]
 
 
-def _places(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the rank of each value in its row, 0 for the lowest."""
-    return np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1)
-
-
-def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
+def explain_rows(model: CentralityModel, vectors: CheckedRows) -> Explained:
     """Return the contributions of these vectors, by feature."""
-    fitted, reader = model.fitted_, reader_of(model)
+    fitted = model.fitted_
+    reader = reader_of(model)
     parts = map_valid_rows(vectors, lambda rows: fitted.contributions(rows, owner=reader.owner()))  # (k, 2, p)
     by_feature = np.stack([reader.by_feature(parts[:, head]) for head in (0, 1)], axis=1)
     units = map_valid_rows(vectors, fitted.units)
@@ -172,7 +170,7 @@ WORD = re.compile(r"\S+\s*")
 
 @dataclass(frozen=True)
 class EditableRows:
-    """Give a row of a view as the model reads it, by its number, and turn such rows, changed or not, into vectors."""
+    """The rows of a view as the model reads them, and how such rows, changed or not, become vectors."""
 
     take: Callable[[int], pa.Table]  # a row of the view
     vectors: Callable[[pa.Table], CheckedRows]
@@ -214,15 +212,17 @@ def editable_items(model: CentralityModel, X: ModelRows, vectors: CheckedRows) -
 class Live:
     """Scores rows of a view with some cells changed; `columns` are those that are shown and that the model reads."""
 
-    def __init__(self, model: CentralityModel, rows: EditableRows, shown: tuple[Column, ...]) -> None:
-        self._model, self._rows = model, rows
-        self.columns = tuple(column.name for column in shown if column.name in rows.columns)
-        shown_texts = {column.name for column in shown if column.kind == "text"}
-        self.texts = tuple(name for name in self.columns if name in shown_texts)
+    def __init__(self, model: CentralityModel, rows: EditableRows, page_columns: tuple[Column, ...]) -> None:
+        self._model = model
+        self._rows = rows
+        columns = [column for column in page_columns if column.name in rows.columns]
+        self.columns = tuple(column.name for column in columns)
+        self.texts = tuple(column.name for column in columns if column.kind == "text")
 
     def borrowed(self, row: int, typical: int, columns: Sequence[str]) -> NDArray[np.float64]:  # (len(columns), 2)
         """Return the units of the row with its first, its first two, ... of these cells as the typical row has them."""
-        changed, other = self._rows.take(row), self._rows.take(typical)
+        changed = self._rows.take(row)
+        other = self._rows.take(typical)
         variants = []
         for name in columns:
             changed = changed.set_column(changed.column_names.index(name), name, other[name])
@@ -233,7 +233,10 @@ class Live:
         """Return a text in pieces, with what each adds to both units: their fall when the piece is left out."""
         one = self._rows.take(row)
         whole = str(one[column][0].as_py() or "")
-        pieces = _pieces(whole)
+        # A piece is a word with the space after it; in a long text, several of them.
+        all_words = WORD.findall(whole.lstrip())
+        per_piece = max(1, -(-len(all_words) // MOST_PIECES))
+        pieces = ["".join(all_words[k : k + per_piece]) for k in range(0, len(all_words), per_piece)]
         if len(pieces) < 2:
             return {"words": [], "typical": (0.0, 0.0)}
         texts = [whole, *("".join(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
@@ -248,10 +251,3 @@ class Live:
         ]
         of_global, of_local = fitted.origins(vectors[:1])[0].tolist()
         return {"words": words, "typical": (of_global, of_local)}
-
-
-def _pieces(text: str) -> list[str]:
-    """Return the words of a text with the space after each; in a long text, a piece is several words."""
-    words = WORD.findall(text.lstrip())
-    words_per_piece = max(1, -(-len(words) // MOST_PIECES))
-    return ["".join(words[k : k + words_per_piece]) for k in range(0, len(words), words_per_piece)]

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,17 +26,18 @@ from centrality.apps.explorer.content import (
     row_keys,
     with_folders,
 )
-from centrality.apps.explorer.header import Findings, TimelineNames
-from centrality.apps.explorer.layout import Neighbours, UmapJob, laid_out, neighbours_of, vectors_to_map
+from centrality.apps.explorer.header import TimelineNames
+from centrality.apps.explorer.layout import Neighbours, UmapJob, lay_out, neighbours_of, vectors_to_map
 from centrality.apps.explorer.session import (
     FILE,
+    Checks,
     EditableRows,
     Explained,
     Jobs,
     Live,
     editable_frame,
     editable_items,
-    explained,
+    explain_rows,
 )
 from centrality.bulk.adapter import Adapter
 from centrality.bulk.score import vectors_of
@@ -45,6 +47,7 @@ from centrality.model.reader import reader_of
 from centrality.network.calibration import SOFT, Mixing
 from centrality.network.scaling import dense
 from centrality.representations.base import as_arrow, is_frame
+from centrality.selection.copies import Copies, copies
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
@@ -65,13 +68,6 @@ class Against:
     name: str
     units: NDArray[np.float64]  # (n, 2)
     mixing: Mixing = SOFT
-
-
-class Checks(Protocol):
-    """Says what is wrong with the rows of a view."""
-
-    def findings(self) -> Findings:
-        """Return the findings, the worst first."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ class View:
     keys: Sequence[str] = ()  # (n,) by which marks are kept; without any, rows are known by their number
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
     better_layout: UmapJob | None = None  # a better map, which takes time
-    jobs: "Jobs | Checks | None" = None  # learns from marks, picks rows, finds copies; or says only what is wrong
+    jobs: Checks | None = None  # says what is wrong; `Jobs` also learns from marks, picks rows, finds copies
     given: tuple[str, ...] = ()  # the columns that are the context: a row is typical or odd among its kind
     may_be_given: tuple[str, ...] = ()  # those that could be, by a model fitted anew
     refit: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
@@ -203,7 +199,8 @@ def view_of(
     """
     # 1. Score all rows; those that cannot be read (a damaged picture) have no score and are not shown.
     everything = _scored(model, X, progress=progress)
-    n, mixing = len(everything.units), model.fitted_.calibration.mixing
+    n = len(everything.units)
+    mixing = model.fitted_.calibration.mixing
     if n > MOST_ROWS:
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
     other_units = None if against is None else _scored(against, X, progress=False).units  # (n, 2)
@@ -234,14 +231,26 @@ def view_of(
     # 3. Lay the rows out.
     vectors = vectors_to_map(model, scored.vectors)
     where = on[readable] if isinstance(on, np.ndarray) and len(on) == n else on
-    layout = laid_out(
-        vectors, scored.table, where, random_state, progress=progress, defer_umap=defer_umap, kept=kept_map
+    layout = lay_out(
+        vectors, scored.table, where, random_state, progress=progress, defer_umap=defer_umap, map_file=kept_map
     )
 
-    # 4. Prepare the answers to what a reader may ask.
+    # 4. Prepare the answers to what a reader may ask. Copies are found by cells, texts or vectors.
     features, reasons, main_features = _reasons(model, scored)
     live = None if scored.editable is None else Live(model, scored.editable, view_columns)
     calibrated = model.fitted_.inliers
+    kind = reader_of(model).input_spec().kind
+    is_short = scored.is_table or scored.vectors.shape[1] <= scored.table.num_columns
+    by_cells = kind in ("numbers", "table") and is_short
+
+    @cache
+    def find_copies() -> Copies:
+        if by_cells:
+            return copies(scored.table)
+        whole = scored.items.whole
+        return copies(dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))])
+
+    groups = {column.name: column.values for column in view_columns if column.kind == "category"}
     return View(
         title=title or "Centrality",
         axes=layout.axes,
@@ -268,7 +277,7 @@ def view_of(
         keys=_keys(everything, key, readable),
         cells=lambda chosen: _taken(table, chosen),
         better_layout=layout.better_layout,
-        jobs=_jobs(model, scored, view_columns, X),
+        jobs=Jobs(X, {"model": model}, model, scored.vectors, find_copies, by_cells, groups),
         given=tuple(reader_of(model).given()),
     )
 
@@ -281,7 +290,7 @@ def _taken(table: pa.Table, rows: NDArray[np.intp]) -> pa.Table:
 def _keys(scored: ScoredRows, column: str | None, readable: NDArray[np.intp]) -> Sequence[str]:
     """Return the keys of the readable rows: by a column, by all cells, or else by their texts or vectors.
 
-    Keys of many rows are made when they are needed, unless a column is named: it may be wrong, which is told at once.
+    Keys of many rows are computed when they are needed, unless a column is named: if it is wrong, the reader hears now.
     """
 
     def make() -> tuple[str, ...]:
@@ -297,20 +306,6 @@ def _keys(scored: ScoredRows, column: str | None, readable: NDArray[np.intp]) ->
         return keys if len(readable) == len(keys) else tuple(keys[row] for row in readable)
 
     return LazyKeys(len(readable), make) if column is None and len(readable) > KEYS_AT_ONCE else make()
-
-
-def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...], given: ModelRows) -> Jobs:
-    """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
-    kind, whole, table = reader_of(model).input_spec().kind, scored.items.whole, scored.table
-    by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
-
-    def compared() -> ModelRows:
-        if by_cells:
-            return table
-        return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
-
-    codes = {column.name: column.values for column in columns if column.kind == "category"}
-    return Jobs(model, scored.vectors, compared, by_cells, codes, given)
 
 
 def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> WholeTexts | None:
@@ -329,14 +324,14 @@ def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> 
 
 def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: Collection[object] | None) -> pa.Table:
     """Return the columns to show: those asked for, or all that the data has; `items` may be a table of them."""
-    wanted = items if columns is None and items is not None and is_frame(items) else columns
-    if wanted is None:
+    to_show = items if columns is None and items is not None and is_frame(items) else columns
+    if to_show is None:
         return scored.table
-    if isinstance(wanted, dict):
-        wanted = pa.table({name: pa.array(values) for name, values in wanted.items()})
-    if not is_frame(wanted):
-        return tables.select(scored.table, list(cast("Collection[str]", wanted)))
-    table = as_arrow(wanted)
+    if isinstance(to_show, dict):
+        to_show = pa.table({name: pa.array(values) for name, values in to_show.items()})
+    if not is_frame(to_show):
+        return tables.select(scored.table, list(cast("Collection[str]", to_show)))
+    table = as_arrow(to_show)
     if table.num_rows != len(scored.units):
         raise InputError(
             f"A row to show was wanted for each of the {len(scored.units):,} rows, got {table.num_rows:,}."
@@ -346,7 +341,8 @@ def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: C
 
 def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRows:
     """Read and score the rows of X, once."""
-    reader, table = reader_of(model), as_arrow(X) if is_frame(X) else None
+    reader = reader_of(model)
+    table = as_arrow(X) if is_frame(X) else None
     reading = reader.input_spec()
     is_table = table is not None or reading.kind == "table"
     if table is None:
@@ -354,33 +350,29 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
         editable = editable_items(model, X, vectors)
     else:
         adapter = Adapter(model, table.column_names)
-        vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
+        vectors = vectors_of(adapter, table, progress=progress)
+        X = table.select(adapter.columns)
         adapter.report()
         editable = editable_frame(model, X) if reading.kind in EDITABLE else None
     units = map_valid_rows(vectors, model.fitted_.units)
     length = len(table) if table is not None else len(cast("Sized", X)) if reading.one_series else len(units)
-    rows, items = reader.rows_of(length), Items()
+    rows = reader.rows_of(length)
+    items = Items()
     if (looks := reader.shown(X)) is not None:
         items = items_of(looks, len(units))
         items = items if reading.kind == "series" else replace(items, column=(reading.columns or ["item"])[0])
-    if table is None:
-        table = _table_of(model, X, vectors, rows)
-    elif reading.one_series:
-        table = table.take(rows)
+    if table is not None:
+        table = table.take(rows) if reading.one_series else table
+    elif reading.kind == "table":
+        table = as_arrow(X)
+    elif reading.kind == "numbers":
+        values: Any = vectors if model.fitted_.context is None else model.fitted_.absolute(dense(vectors))
+        table = as_arrow(dense(values[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+    else:
+        table = pa.table({"row": rows})
     if reading.kind == "images" and is_table:
         table = with_folders(table, (reading.columns or ["path"])[0])
     return ScoredRows(vectors, units, rows, table, items, is_table, editable)
-
-
-def _table_of(model: CentralityModel, X: ModelRows, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
-    """Return the values of rows that came without a table, as a table."""
-    kind = reader_of(model).input_spec().kind
-    if kind == "table":
-        return as_arrow(X)
-    if kind != "numbers":
-        return pa.table({"row": rows})
-    values = vectors if model.fitted_.context is None else model.fitted_.absolute(dense(vectors))
-    return as_arrow(dense(values[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
 def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
@@ -392,13 +384,14 @@ def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...
     features = reader.features()
     if features is None:
         return (), None, ()
-    t, names = float(model.t), tuple(map(str, features.names))
+    t = float(model.t)
+    names = tuple(map(str, features.names))
     mixtures = model.fitted_.calibration.mixing.mixed(scored.units, t)
     odd = np.argpartition(mixtures, min(MOST_ODD, len(mixtures)) - 1)[:MOST_ODD]
     parts = map_valid_rows(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t, owner=reader.owner()))
-    taken = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
-    guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
-    return names, lambda rows: explained(model, scored.vectors[rows]), guilty
+    losses = reader.by_feature(parts).clip(max=0).mean(0)  # (features,)
+    main_features = tuple(names[k] for k in np.argsort(losses, kind="stable")[:MOST_COLUMNS] if losses[k] < 0)
+    return names, lambda rows: explain_rows(model, scored.vectors[rows]), main_features
 
 
 def compared(
@@ -419,11 +412,16 @@ def compared(
     reader.configure(unreadable=1.0)  # what is new is what is looked for
     which = np.repeat(np.array(names), [new.num_rows, old.num_rows])
     options["colour"] = FILE
-    with reader.suppress_issues():  # it is told as a finding
+    with reader.suppress_issues():  # they are among the findings
         view = view_of(model, rows.append_column(FILE, pa.array(which)), **options)
-    a, b = (f"={json.dumps([FILE, name], ensure_ascii=False, separators=(',', ':'))}" for name in names)
-    jobs = replace(view.jobs, earlier=old) if isinstance(view.jobs, Jobs) else view.jobs
-    return replace(view, sides=(a, b), jobs=jobs)
+    jobs = view.jobs
+    if isinstance(jobs, Jobs):  # what is wrong with the new rows, and what has changed
+        jobs = replace(jobs, rows=rows.slice(0, new.num_rows), options={"model": model, "against": old})
+
+    def side(name: str) -> str:
+        return f"={json.dumps([FILE, name], ensure_ascii=False, separators=(',', ':'))}"
+
+    return replace(view, sides=(side(names[0]), side(names[1])), jobs=jobs)
 
 
 READABLE = ("numbers", "table")  # kinds of rows whose columns can be a context
@@ -434,21 +432,22 @@ def explored(model: CentralityModel, X: ModelRows, *, progress: bool = False, **
     view = view_of(model, X, progress=progress, **options)
     if not is_frame(X) or reader_of(model).input_spec().kind not in READABLE or view.live is None:
         return view
-    table, able = as_arrow(X), view.live.columns
+    table = as_arrow(X)
+    candidates = view.live.columns
 
-    def refit(given: object) -> View:
-        if not isinstance(given, list) or not all(name in able for name in given):
+    def refit(context: object) -> View:
+        if not isinstance(context, list) or not all(name in candidates for name in context):
             raise InputError(
-                f"Names of columns that the model reads and the page shows were wanted, got {str(given)[:80]!r}."
+                f"Names of columns that the model reads and the page shows were wanted, got {str(context)[:80]!r}."
             )
-        if len(given) == len(able):
+        if len(context) == len(candidates):
             raise InputError("One column at least must be left to be judged: take one fewer.")
         fresh: Any = clone(cast("Any", model))
         parameter = "given" if "given" in fresh.get_params(deep=False) else "model__given"
-        fresh.set_params(**{parameter: given or None})
+        fresh.set_params(**{parameter: context or None})
         fresh.fit(table.select(Adapter(model, table.column_names).columns))
         # The file of the map holds that of the first model.
         changed: ViewOptions = {**options, "defer_umap": True, "kept_map": None}
         return explored(fresh, X, **changed)
 
-    return replace(view, may_be_given=able, refit=refit)
+    return replace(view, may_be_given=candidates, refit=refit)

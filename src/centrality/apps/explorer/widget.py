@@ -15,7 +15,9 @@ from centrality.apps.explorer.header import Change, Mark, Renewed
 from centrality.apps.explorer.view import View, ViewOptions, explored
 from centrality.model.interface import CentralityModel
 
-WIDTH, HEIGHT, MARGIN = 900, 560, 46  # pixels
+WIDTH = 900  # pixels
+HEIGHT = 560
+MARGIN = 46
 MOST_POINTS = 50_000
 # viridis at 17 equal steps, as in web/src/core/colours.ts
 STOPS = "44015448186a472d7b4240863b528b33638d2c728e26828e21918c1fa08828ae803fbc735ec96284d44baddc30d8e219fde725"
@@ -26,10 +28,27 @@ def picture_of(view: View, t: float) -> bytes:
     image = optional("PIL.Image", "explore").new("RGB", (WIDTH, HEIGHT), "#fbfaf7")
     draw = optional("PIL.ImageDraw", "explore").Draw(image)
     centrality = view.centrality(t)
+
+    # Where rows lie, in pixels; those far from all others lie at the edge.
+    low, high = np.quantile(view.points, (0.01, 0.99), axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    size = np.array([WIDTH, HEIGHT])
+    scale = (size - 2 * MARGIN) / (1.25 * (span if view.own_scales else span.max()))
+    if not view.own_scales:
+        scale = np.full(2, scale.min())
+    places = (view.points - (low + high) / 2) * scale * [1, -1] + size / 2
+    places = places.clip(MARGIN / 2, size - MARGIN / 2)
+
+    # Their colours.
+    stops = np.frombuffer(bytes.fromhex(STOPS), dtype=np.uint8).reshape(-1, 3)
+    low, high = np.quantile(centrality, (0.01, 0.99))
+    at = 0.93 * ((centrality - low) / max(high - low, 1e-3)).clip(0, 1) * (len(stops) - 1)
+    colours = np.column_stack([np.interp(at, np.arange(len(stops)), stops[:, k]) for k in range(3)]).astype(np.uint8)
+
     rows = np.argsort(-centrality, kind="stable")
     rows = rows[:: -(-len(rows) // MOST_POINTS)]
     radius = float(np.clip(60 / np.sqrt(len(rows)), 1.0, 4.0))
-    for (x, y), colour in zip(_places(view)[rows].tolist(), _colours(centrality)[rows].tolist(), strict=True):
+    for (x, y), colour in zip(places[rows].tolist(), colours[rows].tolist(), strict=True):
         draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=tuple(colour))
     caption = f"{view.title.encode('latin-1', 'replace').decode('latin-1')}: {len(view):,} rows at t = {t:.2f}"
     draw.text((14, 12), caption, fill="#1c1e21")
@@ -39,32 +58,11 @@ def picture_of(view: View, t: float) -> bytes:
     return file.getvalue()
 
 
-def _places(view: View) -> NDArray[np.float64]:  # (n, 2)
-    """Return the position of each row on the picture, in pixels; rows far from all others are put at its edge."""
-    low, high = np.quantile(view.points, (0.01, 0.99), axis=0)
-    span = np.where(high > low, high - low, 1.0)
-    if not view.own_scales:
-        span = np.full(2, span.max())
-    room = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    scale = room / (1.25 * span) if view.own_scales else np.full(2, (room / (1.25 * span)).min())
-    away = (view.points - (low + high) / 2) * scale * [1, -1]
-    return np.asarray(
-        (away + np.array([WIDTH, HEIGHT]) / 2).clip(MARGIN / 2, [WIDTH - MARGIN / 2, HEIGHT - MARGIN / 2])
-    )
-
-
-def _colours(centrality: NDArray[np.float64]) -> NDArray[np.uint8]:  # (n, 3)
-    stops = np.frombuffer(bytes.fromhex(STOPS), dtype=np.uint8).reshape(-1, 3)
-    low, high = np.quantile(centrality, (0.01, 0.99))
-    at = 0.93 * ((centrality - low) / max(high - low, 1e-3)).clip(0, 1) * (len(stops) - 1)
-    return np.column_stack([np.interp(at, np.arange(len(stops)), stops[:, k]) for k in range(3)]).astype(np.uint8)
-
-
 AnyWidget: Any = optional("anywidget", "explore").AnyWidget
 traitlets: Any = optional("traitlets", "explore")
 
 
-class Asked(questions.Question):
+class WidgetQuestion(questions.Question):
     """A question of the page, or the row whose picture it wants; the answer repeats the number of the question."""
 
     question: int
@@ -79,28 +77,23 @@ class Rows(traitlets.TraitType):
 
     def validate(self, widget: "Widget", value: Any) -> NDArray[np.int64]:
         """Return the rows; a mask of all rows means those where it is True."""
-        given = np.asarray(sorted(value) if isinstance(value, set) else value)
-        if given.dtype == bool and given.shape == (len(widget.view),):
-            return np.asarray(np.sort(widget.view.rows[given]), dtype=np.int64)
-        if given.size and not np.issubdtype(given.dtype, np.integer):
+        numbers = np.asarray(sorted(value) if isinstance(value, set) else value)
+        if numbers.dtype == bool and numbers.shape == (len(widget.view),):
+            return np.asarray(np.sort(widget.view.rows[numbers]), dtype=np.int64)
+        if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
             self.error(widget, value)
-        rows = np.unique(given.astype(np.int64).ravel())
+        rows = np.unique(numbers.astype(np.int64).ravel())
         strange = np.setdiff1d(rows, widget.view.rows)
         if len(strange):
             raise InputError(f"selection must be rows that the widget shows, got {strange[:5].tolist()}.")
         return rows
 
 
-def _to_bytes(rows: NDArray[np.int64], _: object) -> bytes:
-    return rows.astype("<u4").tobytes()
-
-
-def _from_bytes(value: Any, _: object) -> NDArray[np.int64]:  # it comes as a memoryview
-    return np.frombuffer(bytes(value), dtype="<u4").astype(np.int64)
-
-
-def _by_row(value: dict[str, str], _: object) -> dict[int, str]:
-    return {int(row): text for row, text in value.items()}  # JSON has only texts for keys
+def _by_row(kind: Any) -> Any:
+    """Return a trait that holds a value of this kind for each of some rows; JSON has only texts for their numbers."""
+    return traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=kind).tag(
+        sync=True, from_json=lambda value, _: {int(row): text for row, text in value.items()}
+    )
 
 
 class Widget(AnyWidget):
@@ -119,17 +112,14 @@ class Widget(AnyWidget):
     t = traitlets.Float(0.5, min=0, max=1).tag(sync=True)
     query = traitlets.Unicode("").tag(sync=True)
     hovered = traitlets.Int(-1).tag(sync=True)
-    selection = Rows(np.empty(0, dtype=np.int64)).tag(sync=True, to_json=_to_bytes, from_json=_from_bytes)
-    marks = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Enum(marks.MARKS)).tag(
-        sync=True, from_json=_by_row
+    selection = Rows(np.empty(0, dtype=np.int64)).tag(
+        sync=True,
+        to_json=lambda rows, _: rows.astype("<u4").tobytes(),
+        from_json=lambda value, _: np.frombuffer(bytes(value), dtype="<u4").astype(np.int64),  # of a memoryview
     )
-    notes = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
-        sync=True, from_json=_by_row
-    )
-
-    tags = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
-        sync=True, from_json=_by_row
-    )
+    marks = _by_row(traitlets.Enum(marks.MARKS))
+    notes = _by_row(traitlets.Unicode())
+    tags = _by_row(traitlets.Unicode())
     reviewer = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, view: View, **options: Any) -> None:
@@ -174,30 +164,28 @@ class Widget(AnyWidget):
         change = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
         return cast("Mark", {"key": key, "row": row, **change, "by": self.reviewer, "at": "", "version": 0})
 
-    def _answer(self, _: object, asked: Asked, __: object) -> None:
-        number = {"question": asked["question"]}
-        if "picture" in asked:
-            file = payload.readable_picture(self.view, int(asked["picture"]), full=bool(asked.get("full")))
+    def _answer(self, _: object, question: WidgetQuestion, __: object) -> None:
+        number = {"question": question["question"]}
+        if "picture" in question:
+            file = payload.readable_picture(self.view, int(question["picture"]), full=bool(question.get("full")))
             self.send({**number, "picture": file is not None}, buffers=[] if file is None else [file])
         else:
-            self.send({**number, **self._answered(asked)})
+            self.send({**number, **self._answered(question)})
 
-    def _answered(self, asked: Asked) -> dict[str, object]:
+    def _answered(self, question: WidgetQuestion) -> dict[str, object]:
         """Return the answer to a question, or a message about what is wrong with it."""
         try:
-            if asked["ask"] == "kept":  # marks have arrived: Python is there
+            if question["ask"] == "kept":  # marks have arrived: Python is there
                 return {"answer": True}
-            if asked["ask"] == "given":
-                return {"answer": self._renew(asked.get("given"))}
-            return {"answer": questions.answered(self.view, asked)}
+            if question["ask"] == "given":
+                # Fit the model again with these columns as context, and show the same rows by it.
+                self.view = questions.refit(self.view, question.get("given"))
+                self._bytes = payload.pack(self.view, pictures=True, reasons=False)
+                renewed: Renewed = {"given": list(self.view.given)}
+                return {"answer": renewed}
+            return {"answer": questions.answer_to(self.view, question)}
         except InputError as error:
             return {"wrong": str(error)}
-
-    def _renew(self, given: object) -> Renewed:
-        """Fit the model again with these columns as context, and show the same rows by it."""
-        self.view = questions.refit(self.view, given)
-        self._bytes = payload.pack(self.view, pictures=True, reasons=False)
-        return {"given": list(self.view.given)}
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget for a running notebook, and a picture for a saved one."""

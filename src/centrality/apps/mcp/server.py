@@ -14,9 +14,8 @@ from mcp.server.mcpserver.tools import Tool
 
 from centrality import __version__
 from centrality._internal.checks import InputError
-from centrality.apps.mcp.answers import shortened
 from centrality.apps.mcp.sources import Sources
-from centrality.apps.mcp.tools import Tools
+from centrality.apps.mcp.tools import Tools, cut_to_fit
 
 INSTRUCTIONS = (
     "Finds what is odd in tables, and why. Begin with `sources`, then `describe` or `check`. Each answer says under "
@@ -59,7 +58,7 @@ def _in_a_thread(
         try:
             return await anyio.to_thread.run_sync(functools.partial(answer, **arguments), limiter=one_at_a_time)
         except (InputError, OSError, MemoryError) as error:
-            raise ToolError(shortened({"error": sources.without_paths(str(error) or type(error).__name__)})) from None
+            raise ToolError(cut_to_fit({"error": sources.without_paths(str(error) or type(error).__name__)})) from None
 
     return run
 
@@ -82,7 +81,7 @@ def with_token(application: Application, token: str) -> Application:
 
 
 def serve(sources: Sources, *, http: int | None = None, token: str | None = None, say: Callable[[str], None]) -> None:
-    """Answer over stdio until it is closed, or over HTTP on this port of the loopback interface."""
+    """Answer over stdio until that is closed, or over HTTP on this port of the loopback interface."""
     server = server_of(sources)
     if http is None:
         server.run("stdio")

@@ -29,8 +29,8 @@ class Rows:
     notes: tuple[str, ...]  # about what was read otherwise than it stands there
 
     @property
-    def read(self) -> str:
-        """Say what was read."""
+    def description(self) -> str:
+        """Say which of the source's rows these are."""
         columns = f"{self.table.num_columns:,} columns"
         if self.table.num_rows == self.total:
             return f"{self.name}: all {self.total:,} rows, {columns}"
@@ -92,8 +92,8 @@ class Sources:
             if place.table is not None and table != place.table:
                 raise InputError(f"Of {address}, only the table {place.table} may be read.")
             return with_table(address, table=table)
-        begins, _, rest = name.partition("/")
-        folder = self._folders.get(begins)
+        first_part, _, rest = name.partition("/")
+        folder = self._folders.get(first_part)
         if folder is not None and rest and self._is_inside(folder / rest, folder):
             return str((folder / rest).resolve())
         first, count = self.names()
@@ -125,7 +125,8 @@ class Sources:
             if table.num_rows > self.max_rows:  # of text, the number of rows is an estimate
                 chosen = np.sort(np.random.default_rng(0).choice(total, self.max_rows, replace=False))
                 table = table.take(pa.array(chosen))
-        return Rows(name, table, total, tuple(self.without_paths(str(one.message)) for one in caught))
+        notes = tuple(self.without_paths(str(warning.message)) for warning in caught)
+        return Rows(name, table, total, notes)
 
     def without_paths(self, text: str) -> str:
         """Return a text in which folders are called by their names alone."""

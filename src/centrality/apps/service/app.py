@@ -9,10 +9,9 @@ from typing import TypeAlias
 from centrality._internal.checks import is_own
 from centrality.apps.service import openapi, requests
 from centrality.apps.service.connections import Bodies, Message, Receive
-from centrality.apps.service.model import CONTENT_TYPE, Metrics, ModelFile
+from centrality.apps.service.model import CONTENT_TYPE, Metrics, ModelFile, ServedSeries
 from centrality.apps.service.queue import QUICK, Limits, RequestError, count
 from centrality.apps.service.requests import CLOSE, Answer, answer_of, json_answer, refusal
-from centrality.apps.service.series import ServedSeries
 from centrality.apps.service.worker import LARGE_BODY, RequestScorer, Worker
 
 Scope: TypeAlias = Message
@@ -37,7 +36,9 @@ class App:
         hosts: Collection[str] = (),
         worker: Worker | None = None,
     ) -> None:
-        self.file, self.metrics, self.limits = file, metrics, limits
+        self.file = file
+        self.metrics = metrics
+        self.limits = limits
         self.secret = None if token is None else f"Bearer {token}".encode()
         self._hosts = frozenset(host.lower() for host in hosts)
         self.scorer = RequestScorer(limits, metrics.scored_together)
@@ -58,27 +59,33 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["type"] == "http":
-            answer = await self._answer(scope, receive)
-            try:
-                await self._send(answer, send, with_body=scope["method"] != "HEAD")
-            finally:
-                if self.worker is not None and not isinstance(answer.body, bytes):
-                    self.worker.outgoing.taken(answer)
+        if scope["type"] != "http":
+            return
+        path = scope["path"]
+        try:
+            page = self._page(scope)
+        except RequestError as error:
+            answer = refusal(error.status, str(error))
+        else:
+            answer = await answer_of(page(scope, receive), path)
+        self.metrics.answered(path if path in self._pages else "other", answer.status)
 
-    async def _send(self, answer: Answer, send: Send, *, with_body: bool) -> None:
-        *pieces, last = answer.pieces
+        pieces = answer.pieces
         headers = [
             (b"content-type", answer.content_type.encode()),
-            (b"content-length", str(sum(map(len, pieces), len(last))).encode()),
+            (b"content-length", str(sum(map(len, pieces))).encode()),
             *answer.headers,
         ]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        if not with_body:
-            pieces, last = [], b""
-        for piece in pieces:  # `send` waits while the client has much to read
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": last})
+        try:
+            await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+            if scope["method"] == "HEAD":
+                pieces = [b""]
+            for piece in pieces[:-1]:  # `send` waits while the client has much to read
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": pieces[-1]})
+        finally:
+            if self.worker is not None and not isinstance(answer.body, bytes):
+                self.worker.outgoing.remove(answer)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Handle ASGI's lifespan: watch the model's file from the server's start to its end."""
@@ -104,20 +111,10 @@ class App:
         if self.worker is not None and not isinstance(served, ServedSeries):
             await self.worker.open(served)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
-        path = scope["path"]
-        try:
-            page = self._page(scope)
-        except RequestError as error:
-            answer = refusal(error.status, str(error))
-        else:
-            answer = await answer_of(page(scope, receive), path)
-        self.metrics.answered(path if path in self._pages else "other", answer.status)
-        return answer
-
     def _page(self, scope: Scope) -> Page:
         """Return the handler of this request; raise if there is none, or if the client is not allowed to use it."""
-        path, method = scope["path"], scope["method"]
+        path = scope["path"]
+        method = scope["method"]
         if self.secret is None and not is_own(_header(scope, b"host"), self._hosts):
             raise RequestError(403, "The Host header names another host than this one: use localhost, or --allow-host.")
         if path not in self._pages:
@@ -125,53 +122,54 @@ class App:
         wanted, page, needs_no_token = self._pages[path]
         if method != wanted and (method, wanted) != ("HEAD", "GET"):
             raise RequestError(405, f"{path} wants {wanted}, got {method}.")
-        if self.secret is not None and not needs_no_token:
-            given = _header(scope, b"authorization")
-            if not hmac.compare_digest(given, self.secret):
-                raise RequestError(401, "A token was wanted: Authorization: Bearer TOKEN.")
-        return page
+        if self.secret is None or needs_no_token or hmac.compare_digest(_header(scope, b"authorization"), self.secret):
+            return page
+        raise RequestError(401, "A token was wanted: Authorization: Bearer TOKEN.")
 
     async def score(self, scope: Scope, receive: Receive) -> Answer:
         """Answer a request for scores, within the time limit of a request."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         self.running += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
                 first = await receive()
                 if not first.get("more_body") and len(first.get("body", b"")) <= LARGE_BODY:
                     return await self._scores(scope, [first.get("body", b"")])
-                async with self.bodies.read(first, _length(scope), receive) as pieces:
+                length = _header(scope, b"content-length")
+                async with self.bodies.read(first, int(length) if length.isdigit() else None, receive) as pieces:
                     return await self._scores(scope, pieces)
         except TimeoutError:
             answer = refusal(503, f"This took longer than {self.limits.seconds:g} s. Send fewer rows, or try again.")
             return answer._replace(headers=(*answer.headers, CLOSE))  # its body may still be coming
         finally:
             self.running -= 1
-            self.metrics.seconds.observe(time.perf_counter() - begun)
+            self.metrics.seconds.observe(time.perf_counter() - start)
 
     async def _scores(self, scope: Scope, pieces: list[bytes]) -> Answer:
-        _require_plain(scope)
+        # A compressed body could become very large, and few clients compress requests.
+        encodings = [value for key, value in scope["headers"] if key == b"content-encoding"]
+        if any(value.strip().lower() not in (b"", b"identity") for value in encodings):
+            got = b", ".join(encodings).decode("latin-1")
+            raise RequestError(
+                415, f"A body that is not packed was wanted, got Content-Encoding {got:.40}: send it as it is."
+            )
         kind = _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
         query = scope["query_string"]
         served = self.file.current  # the request keeps this model, even if another is loaded meanwhile
         if isinstance(served, ServedSeries):
-            return await self._moments(served, kind, b"".join(pieces))
+            if kind != requests.JSON:
+                raise RequestError(415, f"Moments of series come as {requests.JSON}, got {kind or 'none'}.")
+            rows, options = requests.from_json(b"".join(pieces), self.limits.decoded_bytes, ("series",))
+            judgements = await asyncio.to_thread(served.judge, rows, options.get("series", ""))
+            self.metrics.scored_together(1, len(rows))
+            return json_answer(judgements)._replace(headers=((b"centrality-model", served.version.encode()),))
         if self.worker is None:
             return await self.scorer.answer(served, kind, query, b"".join(pieces))
         if served.is_quick and sum(map(len, pieces)) <= LARGE_BODY:
             request = requests.parse(served, kind, query, b"".join(pieces), self.limits)
-            if not request.explain and count(request.given) * served.width <= QUICK:
+            if not request.explain and count(request.raw_rows) * served.width <= QUICK:
                 return await self.scorer.scores(request)
         return await self.worker.answer(served, kind, query, pieces)
-
-    async def _moments(self, served: ServedSeries, kind: str, body: bytes) -> Answer:
-        """Answer a request with moments of a series, which come in JSON."""
-        if kind != requests.JSON:
-            raise RequestError(415, f"Moments of series come as {requests.JSON}, got {kind or 'none'}.")
-        rows, options = requests.from_json(body, self.limits.decoded_bytes, ("series",))
-        found = await asyncio.to_thread(served.judge, rows, options.get("series", ""))
-        self.metrics.scored_together(1, len(rows))
-        return json_answer(found)._replace(headers=((b"centrality-model", served.version.encode()),))
 
     async def model(self, scope: Scope, receive: Receive) -> Answer:
         return json_answer(self.file.current.describe() | {"trouble": self.file.trouble})
@@ -198,19 +196,3 @@ def _header(scope: Scope, name: bytes) -> bytes:
         if key == name:
             return bytes(value)
     return b""
-
-
-def _require_plain(scope: Scope) -> None:
-    """Raise if the body is compressed: a small one could become very large, and few clients compress requests."""
-    packed = [value for key, value in scope["headers"] if key == b"content-encoding"]
-    if any(value.strip().lower() not in (b"", b"identity") for value in packed):
-        got = b", ".join(packed).decode("latin-1")
-        raise RequestError(
-            415, f"A body that is not packed was wanted, got Content-Encoding {got:.40}: send it as it is."
-        )
-
-
-def _length(scope: Scope) -> int | None:
-    """Return the Content-Length of the request; None if it has none."""
-    length = _header(scope, b"content-length")
-    return int(length) if length.isdigit() else None

@@ -39,15 +39,7 @@ class Bodies:
         if size <= LARGE_BODY:
             yield await self._pieces(first, receive)
             return
-        await self._enter(size)
-        try:
-            yield await self._pieces(first, receive)
-        finally:
-            self.free_bytes += size
-            self._admit()
-
-    async def _enter(self, size: int) -> None:
-        """Wait until so many bytes are free, and reserve them."""
+        # Wait until so many bytes are free; `_admit` reserves them.
         admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (size, next(self._order), admitted))
         self._admit()
@@ -59,6 +51,11 @@ class Bodies:
             admitted.cancel()
             self._admit()
             raise
+        try:
+            yield await self._pieces(first, receive)
+        finally:
+            self.free_bytes += size
+            self._admit()
 
     def _admit(self) -> None:
         """Admit the waiting bodies that fit into the free bytes."""
@@ -70,23 +67,26 @@ class Bodies:
 
     async def _pieces(self, first: Message, receive: Receive) -> list[bytes]:
         """Read a whole body; raise if it is larger than allowed, but only after all of it has arrived."""
-        begun, most = asyncio.get_running_loop().time(), self.limits.body_bytes
-        message, pieces, size = first, [first.get("body", b"")], len(first.get("body", b""))
+        start = asyncio.get_running_loop().time()
+        max_bytes = self.limits.body_bytes
+        message = first
+        pieces = [first.get("body", b"")]
+        size = len(pieces[0])
         while message.get("more_body"):
             try:
-                async with asyncio.timeout_at(begun + self.limits.body_grace + size / self.limits.body_rate):
+                async with asyncio.timeout_at(start + self.limits.body_grace + size / self.limits.body_rate):
                     message = await receive()
             except TimeoutError:
                 raise RequestError(408, f"The body came too slowly: {size:,} bytes in all this time.") from None
             size += len(message.get("body", b""))
-            if size <= most:
+            if size <= max_bytes:
                 pieces.append(message.get("body", b""))
             else:
                 pieces.clear()  # read on, and keep nothing: a client that is still sending does not read the answer
         if message["type"] == "http.disconnect":
             raise RequestError(400, "The connection ended before the body did.")
-        if size > most:
-            raise RequestError(413, f"At most {most:,} bytes a request, got {size:,}: send several.")
+        if size > max_bytes:
+            raise RequestError(413, f"At most {max_bytes:,} bytes a request, got {size:,}: send several.")
         return pieces
 
 
@@ -106,10 +106,11 @@ class Connection(HttpToolsProtocol):
         super().__init__(**settings)
         self.limiter = limiter
         self.peer = ""
-        self.known = False  # a request has come that may be answered
+        self.has_request = False  # a request has come that may be answered
         self.waiting_since: float | None = None  # for the rest of a request's head
         self._beside_body = 0  # bytes of the request, after those of its head when that is complete
-        self._unsent, self._idle_sweeps = 0, 0
+        self._unsent = 0
+        self._idle_sweeps = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -143,9 +144,10 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        self.waiting_since, self._beside_body = None, 0
-        if not self.known:
-            self.known = self.limiter.is_authenticated(self.headers)
+        self.waiting_since = None
+        self._beside_body = 0
+        if not self.has_request:
+            self.has_request = self.limiter.is_authenticated(self.headers)
         if self.limiter.closing:
             self.cycle.keep_alive = False
 
@@ -184,8 +186,9 @@ class ConnectionLimiter:
     """Limits the number of open connections, and closes those that send nothing, read nothing or are too many."""
 
     def __init__(self, limits: Limits, secret: bytes | None) -> None:
-        self.limits, self._secret = limits, secret
-        self.most = _files_for(limits.connections)
+        self.limits = limits
+        self._secret = secret
+        self.max_open = _connections_allowed(limits.connections)
         self.open: dict[Connection, None] = {}  # oldest first
         self.closing = False  # every answer is the last of its connection
 
@@ -198,22 +201,23 @@ class ConnectionLimiter:
     def admit(self, new: Connection) -> None:
         """Add a connection; if there are too many, close one that is idle."""
         self.open[new] = None
-        if len(self.open) > self.most:
+        if len(self.open) > self.max_open:
             idle = [one for one in itertools.islice(self.open, OLDEST) if one is not new and one.is_idle]
-            victim = next((one for one in idle if not one.known), next(iter(idle), new))
+            victim = next((one for one in idle if not one.has_request), next(iter(idle), new))
             self.open.pop(victim)
             victim.refuse(BUSY)
 
     async def sweep(self) -> None:
         """Close connections that have waited too long, and the oldest of a peer that has many without a request."""
-        now, unauthenticated = asyncio.get_running_loop().time(), Counter[str]()
+        now = asyncio.get_running_loop().time()
+        unauthenticated = Counter[str]()
         for place, one in enumerate(reversed(list(self.open))):
             waited = 0.0 if one.waiting_since is None else now - one.waiting_since
-            if waited > SWEEP_SECONDS and not one.known:  # a request that is on its way comes sooner
+            if waited > SWEEP_SECONDS and not one.has_request:  # a request that is on its way comes sooner
                 unauthenticated[one.peer] += 1
             if waited > self.limits.head_seconds:
                 one.refuse(LATE)
-            elif unauthenticated[one.peer] > self.limits.unauthenticated and not one.known and one.is_idle:
+            elif unauthenticated[one.peer] > self.limits.unauthenticated and not one.has_request and one.is_idle:
                 one.refuse(BUSY)
             one.require_reader()
             if place % 32 == 31:
@@ -236,7 +240,7 @@ class ConnectionLimiter:
             await asyncio.sleep(0.02)
 
 
-def _files_for(connections: int) -> int:
+def _connections_allowed(connections: int) -> int:
     """Return the possible number of connections: as many as wanted, or as the system's limit of open files allows."""
     if sys.platform == "win32":
         return connections

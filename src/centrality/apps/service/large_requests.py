@@ -12,7 +12,7 @@ from pathlib import Path
 from centrality.apps.service import worker
 from centrality.apps.service.model import ServedModel, served_model
 from centrality.apps.service.queue import Limits
-from centrality.apps.service.requests import Answer, answer_of
+from centrality.apps.service.requests import answer_of
 from centrality.apps.service.worker import RequestScorer
 
 NICENESS = 5  # small requests go first where there are too few cores
@@ -22,18 +22,19 @@ class LargeRequests:
     """Answers the requests that come over the channel."""
 
     def __init__(self, channel: worker.Channel, served: ServedModel, limits: Limits) -> None:
-        self._channel, self._served = channel, served
-        self._scorer = RequestScorer(limits, self._scored_together)
+        self._channel = channel
+        self._served = served
+        self._scorer = RequestScorer(
+            limits,
+            lambda requests, rows: channel.send(worker.BATCH, 0, [requests, rows, self._scorer.queue.waiting]),
+        )
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._cancelling: set[asyncio.Task[None]] = set()
-
-    def _scored_together(self, requests: int, rows: int) -> None:
-        self._channel.send(worker.BATCH, 0, [requests, rows, self._scorer.queue.waiting])
 
     async def serve(self) -> bool:
         """Answer requests until the channel closes; return whether all were answered."""
         while (message := await self._channel.receive()) is not None:
-            if message.what == worker.ASK:
+            if message.kind == worker.ASK:
                 self._tasks[message.number] = asyncio.create_task(self._answer(message))
             else:
                 task = asyncio.create_task(self._cancel(message.number))
@@ -43,19 +44,17 @@ class LargeRequests:
 
     async def _answer(self, message: worker.Message) -> None:
         try:
-            kind, query = message.facts
+            kind, query = message.fields
             body = b"".join(message.pieces)
             message.pieces.clear()
             work = self._scorer.answer(self._served, kind, query.encode("latin-1"), body)
-            self._send(message.number, await answer_of(work, "/score"))
+            answer = await answer_of(work, "/score")
+            assert isinstance(answer.body, bytes)
+            headers = [(name.decode(), value.decode()) for name, value in answer.headers]
+            fields = [answer.status, answer.content_type, headers, self._scorer.queue.waiting]
+            self._channel.send(worker.ANSWER, message.number, fields, [answer.body])
         finally:
             del self._tasks[message.number]
-
-    def _send(self, number: int, answer: Answer) -> None:
-        assert isinstance(answer.body, bytes)
-        headers = [(name.decode(), value.decode()) for name, value in answer.headers]
-        facts = [answer.status, answer.content_type, headers, self._scorer.queue.waiting]
-        self._channel.send(worker.ANSWER, number, facts, [answer.body])
 
     async def _cancel(self, number: int) -> None:
         """Cancel a request, and send a message when the threads have finished their current work."""
@@ -82,15 +81,15 @@ async def main(handle: int) -> bool:
     return await LargeRequests(channel, served, limits).serve()
 
 
-def bound_memory(more: int) -> None:
+def bound_memory(more_bytes: int) -> None:
     """Limit this process to so many bytes more than it uses now, if the system supports that."""
     status = Path("/proc/self/status")
     if status.exists():
         import resource
 
         kilobytes = next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmData"))
-        most = 1024 * int(kilobytes) + more
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        limit = 1024 * int(kilobytes) + more_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The model in use: its file, what it serves, what is measured of it."""
+"""The model in use: its file, how it scores rows or judges moments of series, and the counters of the service."""
 
 import asyncio
 import base64
@@ -6,29 +6,27 @@ import binascii
 import gc
 import hashlib
 import logging
-import time
+import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import orjson
 import pyarrow as pa
-from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows, require_finite
 from centrality.apps.service.queue import JsonRows, RequestError, Rows, Scoring, count
-from centrality.apps.service.series import ServedSeries
 from centrality.bulk.adapter import ADVICE
 from centrality.model.fitted import map_valid_rows
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
-from centrality.series import Timeline
+from centrality.series import Stream, Timeline
 from centrality.tables import json
 from centrality.tables.columns import CellIssues, FileState
 
@@ -79,10 +77,6 @@ class Metrics:
         self.together.observe(requests)
         self.rows.inc(rows)
 
-    def model_loaded(self) -> None:
-        """Set the time at which the model was loaded to now."""
-        self.loaded.set(time.time())
-
     def total(self, name: str) -> int:
         """Return the sum of a counter over its labels."""
         samples = (sample for family in self._registry.collect() for sample in family.samples)
@@ -96,8 +90,6 @@ class Metrics:
 EXPLAINED_TOGETHER = 1024  # rows: each takes many passes through the network
 NUMBER_TYPES = {int, float, bool}
 
-JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a text
-
 
 class ServedModel:
     """Takes rows of the kind that a model's representation reads, and scores them.
@@ -109,43 +101,64 @@ class ServedModel:
     is_quick = False  # a few rows take less than a millisecond
 
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
-        self.model, self.version = model, version  # which tells one version of the model's file from another
+        self.model = model
+        self.version = version  # which tells one version of the model's file from another
         self.content = content  # the file's bytes, from which the other process loads the same version
-        self.fitted, self.reader, self.t = model.fitted_, reader_of(model), float(model.t)
+        self.fitted = model.fitted_
+        self.reader = reader_of(model)
+        self.t = float(model.t)
         self.reading = self.reader.input_spec()
         self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
-        key, whole, most = ("units", id(model)), self.reading.one_series, self.reading.rows_at_once
         if self.reading.kind in ("numbers", "table"):
-            self.units = Scoring(self.fitted.units, key, quick=True)
+            self.units = Scoring(self.fitted.units, ("units", id(model)), quick=True)
         else:
-            self.units = Scoring(self._units_of, key, undivided=whole, batch_rows=most)
+            self.units = Scoring(
+                lambda rows: self.reader.windows_to_time(
+                    map_valid_rows(self._vectors(rows), self.fitted.units), count(rows)
+                ),
+                ("units", id(model)),
+                undivided=self.reading.one_series,
+                batch_rows=self.reading.rows_at_once,
+            )
         self.reader.warm_up()  # so that libraries and encoders are loaded before the first request
 
     def prepared(self, rows: Rows) -> tuple[Rows, CellIssues]:
         """Return rows as they are queued, and which cells cannot be read; raise if a column fails in too many rows."""
         if self.reading.kind != "table":
             return rows, CellIssues()
-        vectors, found = self.reader.vectors_and_issues(rows)
-        found.require_few(self.reading.unreadable)
-        return vectors, found
+        vectors, issues = self.reader.vectors_and_issues(rows)
+        issues.require_few(self.reading.unreadable)
+        return vectors, issues
 
     def _vectors(self, rows: Rows) -> CheckedRows:  # (n, p)
         """Return queued rows as the fitted model takes them."""
         return rows if self.reading.kind in ("numbers", "table") else self.reader.vectors_and_issues(rows)[0]
 
-    def _units_of(self, rows: Rows) -> NDArray[np.float64]:
-        return self.reader.windows_to_time(map_valid_rows(self._vectors(rows), self.fitted.units), count(rows))
-
     def from_json(self, rows: JsonRows) -> Rows:
         """Return the rows of a JSON request: a matrix, a table, or a list of what the encoder reads."""
         if self.reading.kind == "images":
-            return self._pictures(rows)
+            column = (self.columns or ["image"])[0]
+            files = []
+            for i, row in enumerate(rows):
+                text: Any = row.get(column) if isinstance(row, dict) else row
+                try:
+                    files.append(base64.b64decode(text, validate=True))
+                except (binascii.Error, TypeError, ValueError):
+                    message = f"Row {i}: an image file in base64 was wanted, got {_short(row)}."
+                    raise RequestError(422, message) from None
+            return files if self.columns is None else pa.table({column: pa.array(files, pa.binary())})
         if self.columns is None:
             return rows
-        named = [self._named(row, i) for i, row in enumerate(rows)]
-        tables.require(list({name: None for row in named for name in row}), self.columns)
-        lines = b"\n".join(map(orjson.dumps, named))
+        # A list of values, or the value of an only column, gets the columns' names.
+        objects: list[dict[str, object]] = []
+        for i, row in enumerate(rows):
+            values = row if isinstance(row, list | dict) else [row]
+            if not isinstance(values, dict) and len(values) != len(self.columns):
+                raise RequestError(422, f"Row {i}: {len(self.columns)} values were wanted, got {_short(row)}.")
+            objects.append(values if isinstance(values, dict) else dict(zip(self.columns, values, strict=True)))
+        tables.require(list({name: None for row in objects for name in row}), self.columns)
+        lines = b"\n".join(map(orjson.dumps, objects))
         return json.parse_rows(lines, self.columns, self.reading.types, "rows")
 
     def from_arrow(self, table: pa.Table) -> Rows:
@@ -166,27 +179,6 @@ class ServedModel:
         ):
             raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
 
-    def _named(self, row: JsonRow, i: int) -> dict[str, object]:
-        """Return the row as an object: a list of values, or the value of an only column, gets the columns' names."""
-        assert self.columns is not None
-        if isinstance(row, dict):
-            return row
-        values = row if isinstance(row, list) else [row]
-        if len(values) != len(self.columns):
-            raise RequestError(422, f"Row {i}: {len(self.columns)} values were wanted, got {_short(row)}.")
-        return dict(zip(self.columns, values, strict=True))
-
-    def _pictures(self, rows: JsonRows) -> Rows:
-        """Decode image files in base64."""
-        files = []
-        for i, row in enumerate(rows):
-            text: Any = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
-            try:
-                files.append(base64.b64decode(text, validate=True))
-            except (binascii.Error, TypeError, ValueError):
-                raise RequestError(422, f"Row {i}: an image file in base64 was wanted, got {_short(row)}.") from None
-        return files if self.columns is None else pa.table({self.columns[0]: pa.array(files, pa.binary())})
-
     def explanation(self, t: float) -> Scoring:
         """Return the scoring that turns rows into the contributions of their features at t."""
         if self.reading.one_series:
@@ -205,6 +197,7 @@ class ServedModel:
 
     def describe(self) -> dict[str, object]:
         """Return the answer of GET /model."""
+        context = self.reader.given()
         return {
             "model": type(self.model).__name__,
             "version": self.version,
@@ -215,7 +208,7 @@ class ServedModel:
             "calibration": self.fitted.calibration.kind,
             "p_values": self.fitted.inliers is not None,
             "explain": self.fitted.typical is not None and not self.reading.one_series,
-            **({"given": given} if (given := self.reader.given()) else {}),
+            **({"given": context} if context else {}),
             **self.reader.about(),
         }
 
@@ -232,7 +225,16 @@ class ModelOfNumbers(ServedModel):
     def from_json(self, rows: JsonRows) -> Rows:
         if isinstance(rows[0], dict):
             columns = self.columns or self.fitted.features  # x0, x1, ...: the order of names says nothing
-            rows = [self._ordered(row, columns, i) for i, row in enumerate(rows)]
+            objects = rows
+            rows = []
+            for i, row in enumerate(objects):
+                try:
+                    rows.append([row[name] for name in columns])
+                except (KeyError, TypeError):
+                    if isinstance(row, dict):
+                        tables.require(list(row), columns)
+                    message = f"Row {i}: an object of named values was wanted, got {_short(row)}."
+                    raise RequestError(422, message) from None
         try:
             kinds = set(map(type, chain.from_iterable(rows)))
             matrix = np.array(rows, dtype=np.float64) if kinds <= NUMBER_TYPES else None
@@ -250,16 +252,6 @@ class ModelOfNumbers(ServedModel):
         matrix = tables.numbers(table, ADVICE)
         require_finite(matrix, self.columns, ADVICE)  # now, not when they are scored together with those of others
         return matrix
-
-    @staticmethod
-    def _ordered(row: JsonRow, columns: list[str], i: int) -> list[object]:
-        """Return the named values of a row in the order of the columns."""
-        try:
-            return [row[name] for name in columns]
-        except (KeyError, TypeError):
-            if isinstance(row, dict):
-                tables.require(list(row), columns)
-            raise RequestError(422, f"Row {i}: an object of named values was wanted, got {_short(row)}.") from None
 
     def _first_wrong_row(self, rows: JsonRows) -> str:
         """Return a message about the first row that is not a list of so many numbers."""
@@ -285,8 +277,58 @@ def served_model(model: CentralityModel, version: str, content: bytes = b"") -> 
 
 def _short(value: object) -> str:
     """Return a value as JSON, cut if it is long, for a message."""
-    shown = orjson.dumps(value).decode(errors="replace")
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    text = orjson.dumps(value).decode(errors="replace")
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+MOST_MOMENTS = 10_000  # of a request: each takes about half a millisecond
+MOST_VALUES = 20_000_000  # remembered of all series together; then the one that was silent longest is forgotten
+
+
+class ServedSeries:
+    """Judges moments as they come, of many series, with a model that was fitted to series."""
+
+    def __init__(self, model: Timeline, version: str) -> None:
+        self.model = model
+        self.version = version
+        self.stream = Stream(model, max(1, MOST_VALUES // ((model.window_ + 1) * len(model.channels_))))
+        self._lock = threading.Lock()
+
+    def continue_from(self, other: object) -> None:
+        """Take over what an earlier version of the model's file remembers of its series."""
+        if isinstance(other, ServedSeries):
+            self.stream.continue_from(other.stream)
+
+    def judge(self, rows: JsonRows, series: object) -> dict[str, Any]:
+        """Return what is said of each moment; if one of them is wrong, none is remembered."""
+        if not isinstance(series, str):
+            raise RequestError(422, f"series, the name of one, must be a text, got {series!r:.60}.")
+        if not 0 < len(rows) <= MOST_MOMENTS:
+            raise RequestError(422, f"From 1 to {MOST_MOMENTS:,} moments were wanted, got {len(rows):,}.")
+        for place, row in enumerate(rows):
+            try:
+                self.stream.numbers(row)
+            except InputError as error:
+                raise RequestError(422, f"Row {place}: {error}") from None
+        names = [str(row.get(self.model.by, series)) if isinstance(row, dict) else series for row in rows]
+        with self._lock:
+            moments = [self.stream.push(row, name) for row, name in zip(rows, names, strict=True)]
+        return {
+            "centrality": [moment and moment.centrality for moment in moments],
+            "p_value": [moment and moment.p_value for moment in moments],
+            "channels": [dict(moment.channels) if moment else {} for moment in moments],
+        }
+
+    def describe(self) -> dict[str, object]:
+        """Return the answer of GET /model."""
+        return {
+            "model": "Timeline",
+            "version": self.version,
+            "columns": list(self.model.channels_),
+            "by": self.model.by,
+            "window": self.model.window_,
+            "t": self.model.t,
+        }
 
 
 LOG = logging.getLogger(__name__)
@@ -303,7 +345,10 @@ class ModelFile:
         metrics: Metrics,
         say: Callable[[str], None] = LOG.info,
     ) -> None:
-        self.path, self._load, self._metrics, self._say = path, load, metrics, say
+        self.path = path
+        self._load = load
+        self._metrics = metrics
+        self._say = say
         self.current: ServedModel | ServedSeries
         self._state, self.current = self._load_version()
         self.trouble: str | None = None  # why the newest file is not the one in use
@@ -311,13 +356,14 @@ class ModelFile:
     def _load_version(self) -> tuple[FileState | None, ServedModel | ServedSeries]:
         """Load the model, again if its file is replaced meanwhile; return it with the state of its file."""
         while True:
-            state, model = FileState.of(self.path), self._load(self.path)
+            state = FileState.of(self.path)
+            model = self._load(self.path)
             content = self.path.read_bytes()
             if FileState.of(self.path) == state:
                 break
         version = hashlib.sha256(content).hexdigest()[:16]
         served = ServedSeries(model, version) if isinstance(model, Timeline) else served_model(model, version, content)
-        self._metrics.model_loaded()
+        self._metrics.loaded.set_to_current_time()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms
         return state, served

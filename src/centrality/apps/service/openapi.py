@@ -25,29 +25,6 @@ ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "require
 
 def document(limits: Limits) -> Schema:
     """Return the OpenAPI document of the service."""
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "centrality",
-            "version": __version__,
-            "description": "How typical is each row, from global (t = 0) to local (t = 1)?",
-        },
-        "paths": {
-            "/score": {"post": _score(limits)},
-            "/model": {"get": _page("Which model is in use: its columns, its own t, what it can do.", JSON)},
-            "/metrics": {"get": _page("Counters for Prometheus.", "text/plain")},
-            "/health": {"get": _page("The service is up.", JSON, needs_token=False)},
-            "/openapi.json": {"get": _page("This description.", JSON, needs_token=False)},
-        },
-        "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Rows": _rows(limits), "Scores": SCORES, "Error": ERROR},
-        },
-        "security": [{}, {"token": []}],
-    }
-
-
-def _rows(limits: Limits) -> Schema:
     row = {
         "oneOf": [
             {"type": "array", "description": "values in the order of the model's columns"},
@@ -55,7 +32,7 @@ def _rows(limits: Limits) -> Schema:
             {"type": "string", "description": "a text, or an image file in base64, for models of those"},
         ]
     }
-    return {
+    rows = {
         "type": "object",
         "required": ["rows"],
         "additionalProperties": False,
@@ -75,6 +52,26 @@ def _rows(limits: Limits) -> Schema:
             "explain": {"type": "boolean", "default": False, "description": "What each column adds; for one t."},
         },
         "example": EXAMPLE,
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "centrality",
+            "version": __version__,
+            "description": "How typical is each row, from global (t = 0) to local (t = 1)?",
+        },
+        "paths": {
+            "/score": {"post": _score(limits)},
+            "/model": {"get": _page("Which model is in use: its columns, its own t, what it can do.", JSON)},
+            "/metrics": {"get": _page("Counters for Prometheus.", "text/plain")},
+            "/health": {"get": _page("The service is up.", JSON, needs_token=False)},
+            "/openapi.json": {"get": _page("This description.", JSON, needs_token=False)},
+        },
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Rows": rows, "Scores": SCORES, "Error": ERROR},
+        },
+        "security": [{}, {"token": []}],
     }
 
 
@@ -122,24 +119,21 @@ def _page(summary: str, content_type: str, *, needs_token: bool = True) -> Schem
 
 def page(limits: Limits) -> str:
     """Return the document as an HTML page."""
-    described = document(limits)
-    parts = [_operation(path, *next(iter(methods.items()))) for path, methods in described["paths"].items()]
-    return PAGE.format(version=__version__, operations="\n".join(parts), curl=escape(CURL))
-
-
-def _operation(path: str, method: str, operation: Schema) -> str:
-    """Return one operation of the document as HTML."""
-    lines = [f"<h2><b>{method.upper()}</b> {escape(path)}</h2><p>{escape(operation['summary'])}"]
-    lines.append(f" {escape(operation['description'])}</p>" if "description" in operation else "</p>")
-    if "requestBody" in operation:
-        lines.append(f"<p>A request:</p><pre>{escape(json.dumps(EXAMPLE, indent=1))}</pre>")
-        lines.append(f"<p>{escape(SCORES['description'])}</p>")
-        rows = (
-            f"<tr><td>{status}</td><td>{escape(response['description'])}</td></tr>"
-            for status, response in operation["responses"].items()
-        )
-        lines.append(f"<table>{''.join(rows)}</table>")
-    return "".join(lines)
+    parts = []
+    for path, methods in document(limits)["paths"].items():
+        for method, operation in methods.items():
+            parts.append(f"<h2><b>{method.upper()}</b> {escape(path)}</h2><p>{escape(operation['summary'])}")
+            parts.append(f" {escape(operation['description'])}</p>" if "description" in operation else "</p>")
+            if "requestBody" in operation:
+                parts.append(f"<p>A request:</p><pre>{escape(json.dumps(EXAMPLE, indent=1))}</pre>")
+                parts.append(f"<p>{escape(SCORES['description'])}</p>")
+                rows = (
+                    f"<tr><td>{status}</td><td>{escape(response['description'])}</td></tr>"
+                    for status, response in operation["responses"].items()
+                )
+                parts.append(f"<table>{''.join(rows)}</table>")
+        parts.append("\n")
+    return PAGE.format(version=__version__, operations="".join(parts).rstrip(), curl=escape(CURL))
 
 
 CURL = """curl http://localhost:8000/score -H 'Content-Type: application/json' -d '{"rows": [[1.5, 2.0]], "t": 0.5}'"""

@@ -25,9 +25,7 @@ class Limits:
     seconds: float = 30.0
     rows_waiting: int = 4_000_000  # of all requests together
     connections: int = 1000  # open at once
-    unauthenticated: int = (
-        100  # connections of one peer that have brought no request (with the token, where there is one)
-    )
+    unauthenticated: int = 100  # connections of one peer that brought no request (with the token, if there is one)
     head_bytes: int = 32 << 10  # of a request without its body
     head_seconds: float = 10.0  # until a request's head is complete
     body_grace: float = 10.0  # seconds that a large body may take beside those that its bytes allow
@@ -107,10 +105,10 @@ class Work:
     parts: list[Scores] = field(default_factory=list)
     rows_taken: int = 0
 
-    def next(self, most: int) -> Rows:
+    def next(self, max_rows: int) -> Rows:
         """Return the next rows to score, at most so many."""
         start = self.rows_taken
-        self.rows_taken += min(most, self.rows_left)
+        self.rows_taken += min(max_rows, self.rows_left)
         self.rows_left -= self.rows_taken - start
         return self.rows if start == 0 and self.rows_left == 0 else cut(self.rows, start, self.rows_taken)
 
@@ -133,8 +131,9 @@ class Queue:
     `scored_together` is called after each batch with its number of requests and rows.
     """
 
-    def __init__(self, most_waiting: int, scored_together: Callable[[int, int], None]) -> None:
-        self.most_waiting, self._scored_together = most_waiting, scored_together
+    def __init__(self, max_waiting: int, scored_together: Callable[[int, int], None]) -> None:
+        self.max_waiting = max_waiting
+        self._scored_together = scored_together
         self.waiting = 0  # rows accepted and not yet answered
         self._works: deque[Work] = deque()
         self._running: asyncio.Task[None] | None = None
@@ -143,7 +142,7 @@ class Queue:
     async def score(self, scoring: Scoring, rows: Rows) -> Scores:
         """Return the result of `scoring` for the rows."""
         n = count(rows)
-        if self.waiting and self.waiting + n > self.most_waiting:
+        if self.waiting and self.waiting + n > self.max_waiting:
             raise RequestError(503, f"Busy: {self.waiting:,} rows are waiting to be scored. Try again in a second.")
         loop = asyncio.get_running_loop()
         work = Work(scoring, rows, n, loop.create_future())

@@ -5,6 +5,7 @@ import logging
 import struct
 from collections import Counter
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
@@ -87,7 +88,7 @@ class ScoreRequest:
     """A parsed request: the model to answer it by, its rows as they came, and its options."""
 
     served: ServedModel
-    given: pa.Table | JsonRows
+    raw_rows: pa.Table | JsonRows
     ts: list[float]
     p_values: bool
     severity: bool
@@ -97,25 +98,41 @@ class ScoreRequest:
     def rows(self) -> tuple[Rows, CellIssues]:
         """Return the rows in the form in which they are queued for scoring, and which cells cannot be read."""
         take = self.served.from_arrow if self.arrow else self.served.from_json
-        return self.served.prepared(take(self.given))
+        return self.served.prepared(take(self.raw_rows))
 
 
 def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limits) -> ScoreRequest:
     """Parse a request within the limits of memory, without converting its rows."""
-    options = _from_query(query) if query else {}
-    given: pa.Table | JsonRows
+    options: Options = {}  # of a query such as t=0,0.5,1&p_values=true&explain=false, then of the body
+    for name, text in parse_qsl(query.decode("latin-1")) if query else ():
+        if name not in OPTIONS:
+            raise RequestError(422, f"Unknown: {name!r}. A request may say {', '.join(OPTIONS)}.")
+        if name in options:
+            raise RequestError(422, f"{name} comes twice in the query: say it once, several values of t as t=0,0.5,1.")
+        options[name] = {"true": True, "false": False}.get(text, text) if name != "t" else text
+        if name == "t":
+            with suppress(ValueError):  # what `t` must be says the check of its values
+                options[name] = [float(part) for part in text.split(",")]
+    rows: pa.Table | JsonRows
     if kind == ARROW:
-        given = table_of(body, served.columns, limits)
+        rows = table_of(body, served.columns, limits)
     elif kind == JSON:
-        given, in_body = from_json(body, limits.decoded_bytes)
+        rows, in_body = from_json(body, limits.decoded_bytes)
         options |= in_body
     else:
         raise RequestError(415, f"Content-Type must be {JSON} or {ARROW}, got {kind or 'none'}.")
-    n = count(given)
+    n = count(rows)
     if n == 0:
         raise RequestError(422, "Rows were wanted, got none.")
     require_rows(n, limits.rows)
-    ts = _values_of_t(options.get("t"), served.t)
+    t = options.get("t", served.t)
+    if type(t) is float and 0 <= t <= 1:  # as in most requests: the check below takes longer
+        ts = [t]
+    else:
+        try:
+            ts = [abs(float(value)) for value in np.atleast_1d(checked_t(t))]  # -0.0 is 0
+        except InputError as error:
+            raise RequestError(422, str(error)) from None
     p_values = _flag(options, "p_values")
     severity = _flag(options, "severity")
     explain = _flag(options, "explain")
@@ -125,11 +142,11 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
         raise RequestError(422, f"explain wants one t, got {len(ts)}.")
     numbers = n * (len(ts) * (1 + p_values + severity) + explain * served.fitted.width)
     if len(ts) > MOST_T or numbers > NUMBERS_A_ROW * limits.rows:
-        most = f"{MOST_T} values of t and {NUMBERS_A_ROW * limits.rows:,} numbers"
-        raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
+        allowed = f"{MOST_T} values of t and {NUMBERS_A_ROW * limits.rows:,} numbers"
+        raise RequestError(422, f"An answer has at most {allowed}, this one would have {len(ts):,} and {numbers:,}.")
     if len(set(ts)) < len(ts):
         raise RequestError(422, f"Every t must differ from the others, got {ts}.")
-    return ScoreRequest(served, given, ts, p_values, severity, explain, kind == ARROW)
+    return ScoreRequest(served, rows, ts, p_values, severity, explain, kind == ARROW)
 
 
 def answer(
@@ -170,64 +187,25 @@ def from_json(body: bytes, most_bytes: int, names: Sequence[str] = OPTIONS) -> t
         raise RequestError(422, f"The body is not JSON: {error}.") from None
     if not isinstance(request, dict) or not isinstance(request.get("rows"), list):
         raise RequestError(422, 'An object with a list of rows was wanted: {"rows": [[1.5, 2], [0.5, 1]], "t": 0.5}.')
-    _require_distinct(body, request)
-    rows = request.pop("rows")
+    rows = request["rows"]
+    # Of a name that an object has twice, orjson silently keeps the last. If the body has as many quoted texts as there
+    # are names, none is there twice; else the body is parsed again, slower.
+    names_count = len(request) + sum(len(row) for row in rows if isinstance(row, dict))
+    if body.count(b'"') != 2 * names_count:
+        try:
+            json.loads(body, object_pairs_hook=distinct_keys)
+        except (InputError, RecursionError) as error:
+            raise RequestError(422, f"The body is not JSON as it was wanted: {error}") from None
+    del request["rows"]
     unknown = [name for name in request if name not in names]
     if unknown:
         raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(names)}.")
     return rows, request
 
 
-def _require_distinct(body: bytes, request: dict[str, JsonRows]) -> None:
-    """Raise if an object has a name twice, of which orjson would silently keep the last.
-
-    If the body has as many quoted texts as names were found, none is there twice; else the body is parsed again,
-    slower.
-    """
-    names = len(request) + sum(len(row) for row in request["rows"] if isinstance(row, dict))
-    if body.count(b'"') == 2 * names:
-        return
-    try:
-        json.loads(body, object_pairs_hook=distinct_keys)
-    except (InputError, RecursionError) as error:
-        raise RequestError(422, f"The body is not JSON as it was wanted: {error}") from None
-
-
 def _decoded_bytes(body: bytes) -> int:
     """Estimate the memory that JSON takes as Python objects."""
     return len(body) + sum(size * body.count(mark) for mark, size in BYTES_OF_MARKS.items())
-
-
-def _from_query(query: bytes) -> Options:
-    """Return the options of a query such as t=0,0.5,1&p_values=true&explain=false."""
-    options: Options = {}
-    for name, text in parse_qsl(query.decode("latin-1")):
-        if name not in OPTIONS:
-            raise RequestError(422, f"Unknown: {name!r}. A request may say {', '.join(OPTIONS)}.")
-        if name in options:
-            raise RequestError(422, f"{name} comes twice in the query: say it once, several values of t as t=0,0.5,1.")
-        options[name] = _numbers_or_text(text) if name == "t" else {"true": True, "false": False}.get(text, text)
-    return options
-
-
-def _numbers_or_text(text: str) -> list[float] | str:
-    """Return numbers that commas separate, or the text as it is: what `t` wants says the check of its values."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        return text
-
-
-def _values_of_t(t: object, models_own: float) -> list[float]:
-    """Return the values of t in the request, or the model's own."""
-    if t is None:
-        return [models_own]
-    if type(t) is float and 0 <= t <= 1:  # what most requests ask for: the check below takes longer
-        return [t]
-    try:
-        return [abs(float(value)) for value in np.atleast_1d(checked_t(t))]  # -0.0 is 0
-    except InputError as error:
-        raise RequestError(422, str(error)) from None
 
 
 def _flag(options: Options, name: str) -> bool:
@@ -238,7 +216,8 @@ def _flag(options: Options, name: str) -> bool:
     return value
 
 
-RECORD_BATCH, DICTIONARY_BATCH = 3, 2  # kinds of messages, as the format numbers them
+DICTIONARY_BATCH = 2  # kinds of messages, as the format numbers them
+RECORD_BATCH = 3
 OBJECT_BYTES = 32  # of a value that becomes an object of Python's
 ONE_BY_ONE = (
     pa.types.is_null,
@@ -274,15 +253,15 @@ def table_of(body: bytes, columns: Sequence[str] | None, limits: Limits) -> pa.T
     except (pa.ArrowException, UnicodeDecodeError, OSError, struct.error) as error:
         raise RequestError(422, f"The body is not an Arrow IPC stream: {error}.") from None
     if decoded > limits.decoded_bytes:
-        most = f"{limits.decoded_bytes:,} at most: send several"
-        raise RequestError(413, f"The columns would take {decoded:,} bytes decoded, {most}.")
+        allowed = f"{limits.decoded_bytes:,} at most: send several"
+        raise RequestError(413, f"The columns would take {decoded:,} bytes decoded, {allowed}.")
     return table
 
 
-def require_rows(n: int, most: int) -> None:
+def require_rows(n: int, max_rows: int) -> None:
     """Raise if there are more rows than a request may have."""
-    if n > most:
-        raise RequestError(422, f"At most {most:,} rows a request, got {n:,}: send them in several requests.")
+    if n > max_rows:
+        raise RequestError(422, f"At most {max_rows:,} rows a request, got {n:,}: send them in several requests.")
 
 
 def _bytes_of_column(array: Any) -> int:

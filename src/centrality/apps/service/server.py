@@ -79,32 +79,34 @@ def run(
 ) -> dict[str, int]:
     """Serve until told to stop; return the numbers of requests and rows. `say` is called with messages."""
     require_token(host, token)
-    with _listen(host, port) as listener:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise OSError(f"Cannot listen on {host}, port {port}: {error.strerror or error}. Try another --port.") from None
+    with listener:
         metrics = Metrics()
         worker = Worker(load, limits, metrics.scored_together) if hasattr(socket, "AF_UNIX") else None
         app = App(ModelFile(path, load, metrics, say), metrics, limits, token, hosts=[host, *hosts], worker=worker)
         name, port = listener.getsockname()[:2]
-        shown = f"[{name}]" if ":" in name else name
-        say(f"serving {path} at http://{shown}:{port} (Ctrl-C stops)")
+        address = f"[{name}]" if ":" in name else name
+        say(f"serving {path} at http://{address}:{port} (Ctrl-C stops)")
         limiter = ConnectionLimiter(limits, app.secret)
-        Server(_config(app, limiter, limits), limiter).run(sockets=[listener])
+        protocol: Any = partial(Connection, limiter)
+        config = uvicorn.Config(
+            app,
+            http=protocol,
+            log_level="warning",
+            access_log=False,
+            ws="none",
+            lifespan="on",
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=math.ceil(limits.seconds),
+        )
+        Server(config, limiter).run(sockets=[listener])
     return {"requests": metrics.total("centrality_requests_total"), "rows": metrics.total("centrality_rows_total")}
-
-
-def _config(app: App, limiter: ConnectionLimiter, limits: Limits) -> uvicorn.Config:
-    protocol: Any = partial(Connection, limiter)
-    return uvicorn.Config(
-        app,
-        http=protocol,
-        log_level="warning",
-        access_log=False,
-        ws="none",
-        lifespan="on",
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=math.ceil(limits.seconds),
-    )
 
 
 def require_token(host: str, token: str | None) -> None:
@@ -114,11 +116,3 @@ def require_token(host: str, token: str | None) -> None:
             f"A token was wanted for {host}, which others can reach: put one into the environment variable "
             "CENTRALITY_TOKEN or into a file, --token-file FILE. Without one, serve on 127.0.0.1 only."
         )
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise OSError(f"Cannot listen on {host}, port {port}: {error.strerror or error}. Try another --port.") from None

@@ -28,18 +28,23 @@ from centrality.model.interface import CentralityModel
 from centrality.series import Timeline
 
 # Kinds of messages: to the process for large requests, and back from it.
-SETUP, ASK, CANCEL = 1, 2, 3
-READY, ANSWER, BATCH, FREED = 4, 5, 6, 7
-HEAD = struct.Struct("<BIIQ")  # what it is, about which request, bytes of its facts, bytes of its body
+SETUP = 1
+ASK = 2
+CANCEL = 3
+READY = 4
+ANSWER = 5
+BATCH = 6
+FREED = 7
+HEAD = struct.Struct("<BIIQ")  # its kind, the number of its request, bytes of its fields, bytes of its body
 PIECE = 1 << 18  # bytes of a body that are taken from the socket together
 
 
 class Message(NamedTuple):
     """One message: its kind, the number of its request, its fields and its body."""
 
-    what: int
-    number: int  # of the request
-    facts: list[Any]
+    kind: int
+    number: int
+    fields: list[Any]
     pieces: list[bytes]
 
 
@@ -47,37 +52,38 @@ class Channel:
     """Sends and receives messages."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+        self._reader = reader
+        self._writer = writer
 
     @classmethod
     async def over(cls, end: socket.socket) -> "Channel":
         """Return the channel over this end of a pair of sockets."""
         return cls(*await asyncio.open_unix_connection(sock=end, limit=PIECE))
 
-    def send(self, what: int, number: int = 0, facts: Sequence[object] = (), pieces: Sequence[bytes] = ()) -> None:
+    def send(self, kind: int, number: int = 0, fields: Sequence[object] = (), pieces: Sequence[bytes] = ()) -> None:
         """Send a whole message, even if the sender is cancelled; do nothing if the other process has ended."""
         if self._writer.is_closing():
             return
-        about = orjson.dumps(facts)
-        self._writer.write(HEAD.pack(what, number, len(about), sum(map(len, pieces))) + about)
+        encoded = orjson.dumps(fields)
+        self._writer.write(HEAD.pack(kind, number, len(encoded), sum(map(len, pieces))) + encoded)
         for piece in pieces:
             self._writer.write(piece)
 
     async def receive(self) -> Message | None:
         """Return the next message; None when the channel is closed."""
         try:
-            what, number, of_facts, of_body = HEAD.unpack(await self._reader.readexactly(HEAD.size))
-            facts = orjson.loads(await self._reader.readexactly(of_facts))
+            kind, number, fields_size, bytes_left = HEAD.unpack(await self._reader.readexactly(HEAD.size))
+            fields = orjson.loads(await self._reader.readexactly(fields_size))
             pieces: list[bytes] = []
-            while of_body:
-                piece = await self._reader.read(min(of_body, PIECE))
+            while bytes_left:
+                piece = await self._reader.read(min(bytes_left, PIECE))
                 if not piece:
                     return None
                 pieces.append(piece)
-                of_body -= len(piece)
+                bytes_left -= len(piece)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
-        return Message(what, number, facts, pieces)
+        return Message(kind, number, fields, pieces)
 
     def close(self) -> None:
         """Close the channel, so that the other process ends."""
@@ -103,9 +109,10 @@ class RequestScorer:
 
     async def answer(self, served: ServedModel, kind: str, query: bytes, body: bytes) -> Answer:
         """Return the answer to any request for scores."""
-        parts, large = (served, kind, query, body, self.limits), len(body) > LARGE_BODY
-        request = await self._in_thread(requests.parse, *parts) if large else requests.parse(*parts)
-        return await self.scores(request, large=large)
+        if len(body) <= LARGE_BODY:
+            return await self.scores(requests.parse(served, kind, query, body, self.limits))
+        request = await self._in_thread(requests.parse, served, kind, query, body, self.limits)
+        return await self.scores(request, large=True)
 
     async def scores(self, request: requests.ScoreRequest, *, large: bool = False) -> Answer:
         """Return the answer to a request that has been parsed."""
@@ -114,8 +121,10 @@ class RequestScorer:
         explanation = served.explanation(request.ts[0]) if request.explain else None
         units = await self.queue.score(served.units, rows)
         contributions = None if explanation is None else await self.queue.score(explanation, rows)
-        scored = request, units, contributions, unreadable
-        answer = await self._in_thread(requests.answer, *scored) if large else requests.answer(*scored)
+        if large:
+            answer = await self._in_thread(requests.answer, request, units, contributions, unreadable)
+        else:
+            answer = requests.answer(request, units, contributions, unreadable)
         kind = requests.ARROW if request.arrow else JSON
         headers = [(b"centrality-model", served.version.encode())]
         if unreadable:
@@ -150,35 +159,37 @@ LOST = "The process for large requests ended before this one was answered. Try a
 
 
 class OutgoingBuffer:
-    """Counts the bytes of answers that clients have not read yet; `wait_for_space` waits while there are too many."""
+    """Counts the bytes of answers that clients have not read yet; `has_space` is set while there are not too many."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._bytes = most, 0
-        self._has_space = asyncio.Event()
-        self._has_space.set()
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self.has_space = asyncio.Event()
+        self.has_space.set()
 
     def put(self, answer: Answer) -> None:
         """Add an answer that waits to be sent."""
         self._add(sum(map(len, answer.pieces)))
 
-    def taken(self, answer: Answer) -> None:
+    def remove(self, answer: Answer) -> None:
         """Remove an answer that was sent, or never will be."""
         self._add(-sum(map(len, answer.pieces)))
 
     def _add(self, size: int) -> None:
         self._bytes += size
-        (self._has_space.set if self._bytes <= self._most else self._has_space.clear)()
-
-    async def wait_for_space(self) -> None:
-        """Wait until the buffer has space for one more answer."""
-        await self._has_space.wait()
+        if self._bytes <= self._max_bytes:
+            self.has_space.set()
+        else:
+            self.has_space.clear()
 
 
 class Worker:
     """Answers large requests in a process of its own, which starts with the service, and again if it has ended."""
 
     def __init__(self, load: Load, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
-        self._load, self._limits, self._scored_together = load, limits, scored_together
+        self._load = load
+        self._limits = limits
+        self._scored_together = scored_together
         self.outgoing = OutgoingBuffer(limits.bodies_bytes)
         self._process: WorkerProcess | None = None
         self._opening = asyncio.Lock()
@@ -199,8 +210,9 @@ class Worker:
             if self._process is None or self._process.ended or self._process.version != served.version:
                 if self._process is not None:
                     self._process.retire()
-                self._process = await WorkerProcess.start(served, self._load, self._limits)
-                self._process.listen(self._scored_together, self.outgoing)
+                self._process = await WorkerProcess.start(
+                    served, self._load, self._limits, self._scored_together, self.outgoing
+                )
             return self._process
 
     async def close(self) -> None:
@@ -212,20 +224,33 @@ class Worker:
 class WorkerProcess:
     """Communicates with one process, which has one version of the model."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", version: str, channel: Channel) -> None:
-        self.process, self.version, self._channel = process, version, channel
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", version: str, channel: Channel, outgoing: OutgoingBuffer
+    ) -> None:
+        self.process = process
+        self.version = version
+        self._channel = channel
+        self._outgoing = outgoing
+        self._receiving: asyncio.Task[None] | None = None
         self.ended = False
         self.waiting = 0  # rows
         self._retired = False
         self._ready_by = asyncio.get_running_loop().time() + START_SECONDS
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Future[Answer]] = {}
-        self._given_up: set[int] = set()  # the process is killed unless it sends messages until it has dropped these
+        self._cancelled: set[int] = set()  # the process is killed unless it sends messages until it has dropped these
         self._kill_timer: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def start(cls, served: ServedModel, load: Load, limits: Limits) -> "WorkerProcess":
-        """Start a process, and make it load the model."""
+    async def start(
+        cls,
+        served: ServedModel,
+        load: Load,
+        limits: Limits,
+        scored_together: Callable[[int, int], None],
+        outgoing: OutgoingBuffer,
+    ) -> "WorkerProcess":
+        """Start a process, make it load the model, and receive its messages from now on."""
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(part for part in sys.path if part)
         process = subprocess.Popen(
@@ -236,8 +261,9 @@ class WorkerProcess:
             env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
         )
         theirs.close()
-        started = cls(process, served.version, await Channel.over(ours))
+        started = cls(process, served.version, await Channel.over(ours), outgoing)
         started._channel.send(SETUP, pieces=[pickle.dumps((load, limits, served.version, served.content))])
+        started._receiving = asyncio.create_task(started.receive(scored_together))
         return started
 
     async def answer(self, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
@@ -250,65 +276,54 @@ class WorkerProcess:
             return await answer
         except asyncio.CancelledError:
             if answer.cancelled():
-                self._cancel_request(number)
+                self._channel.send(CANCEL, number)
+                self._cancelled.add(number)
+                self._reset_kill_timer()
             elif answer.exception() is None:  # it arrived at the same moment
-                self._outgoing.taken(answer.result())
+                self._outgoing.remove(answer.result())
             raise
         finally:
             del self._answers[number]
             self._end_if_retired()
-
-    def _cancel_request(self, number: int) -> None:
-        self._channel.send(CANCEL, number)
-        self._given_up.add(number)
-        self._reset_kill_timer()
 
     def _reset_kill_timer(self) -> None:
         """Restart the timeout of a process that has yet to drop requests."""
         if self._kill_timer is not None:
             self._kill_timer.cancel()
             self._kill_timer = None
-        if self._given_up and not self.ended:
+        if self._cancelled and not self.ended:
             loop = asyncio.get_running_loop()
             self._kill_timer = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
 
-    def listen(self, scored_together: Callable[[int, int], None], outgoing: OutgoingBuffer) -> None:
-        """Start to receive the process's messages."""
-        self._outgoing = outgoing
-        self._listening = asyncio.create_task(self._listen(scored_together))
-
-    async def _listen(self, scored_together: Callable[[int, int], None]) -> None:
+    async def receive(self, scored_together: Callable[[int, int], None]) -> None:
         """Receive the process's messages until it ends; then fail the requests that are not answered."""
         while (message := await self._channel.receive()) is not None:
-            if message.what == ANSWER:
-                self._deliver(message)
-                await self._outgoing.wait_for_space()
-            elif message.what == BATCH:
-                requests, rows, self.waiting = message.facts
+            if message.kind == ANSWER:
+                waiting = self._answers.get(message.number)
+                if waiting is not None and not waiting.done():
+                    status, kind, headers, self.waiting = message.fields
+                    pairs = tuple((name.encode(), value.encode()) for name, value in headers)
+                    answer = Answer(status, kind, message.pieces, pairs)
+                    self._outgoing.put(answer)
+                    waiting.set_result(answer)
+                await self._outgoing.has_space.wait()
+            elif message.kind == BATCH:
+                requests, rows, self.waiting = message.fields
                 scored_together(requests, rows)
-            elif message.what == FREED:
-                (self.waiting,) = message.facts
-                self._given_up.remove(message.number)
+            elif message.kind == FREED:
+                (self.waiting,) = message.fields
+                self._cancelled.remove(message.number)
                 self._end_if_retired()
             else:
                 self._ready_by = 0.0
             self._reset_kill_timer()
-        self.ended, self.waiting = True, 0
+        self.ended = True
+        self.waiting = 0
         self._reset_kill_timer()
         for waiting in self._answers.values():
             if not waiting.done():
                 waiting.set_exception(RequestError(503, LOST))
         await self.end()
-
-    def _deliver(self, message: Message) -> None:
-        """Set an answer as the result that its caller waits for."""
-        waiting = self._answers.get(message.number)
-        if waiting is not None and not waiting.done():
-            status, kind, headers, self.waiting = message.facts
-            pairs = tuple((name.encode(), value.encode()) for name, value in headers)
-            answer = Answer(status, kind, message.pieces, pairs)
-            self._outgoing.put(answer)
-            waiting.set_result(answer)
 
     def retire(self) -> None:
         """Answer the requests that were sent, then end."""
@@ -316,7 +331,7 @@ class WorkerProcess:
         self._end_if_retired()
 
     def _end_if_retired(self) -> None:
-        if self._retired and not self._answers and not self._given_up:
+        if self._retired and not self._answers and not self._cancelled:
             self._channel.close()
 
     async def end(self) -> None:

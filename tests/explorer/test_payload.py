@@ -1,6 +1,8 @@
-"""The header of a payload is what its types say, and TypeScript is told the same types."""
+"""A payload: its header is what its types say, TypeScript is told the same types; its parts are one gzip file."""
 
+import gzip
 import importlib.util
+import zlib
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -11,7 +13,7 @@ import pytest
 
 from centrality.apps.explorer.content import Items, column_of, items_of
 from centrality.apps.explorer.header import Header, Reason, StoredArray, Why
-from centrality.apps.explorer.payload import pack
+from centrality.apps.explorer.payload import PART, gzip_in_parallel, pack
 from centrality.apps.explorer.questions import why
 from tests.explorer.pages import some_view, telling, unpacked
 
@@ -108,3 +110,27 @@ def test_every_kind_of_type_is_spelt_in_typescript(script):
     assert script.spelt(Literal["a", "b"]) == '"a" | "b"'
     with pytest.raises(TypeError, match="numbers, texts, lists and dictionaries"):
         script.spelt(bytes)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, PART - 1, PART, PART + 1, 3 * PART + 17])
+@pytest.mark.parametrize("levels", [2, 256])
+def test_any_reader_of_gzip_gets_back_what_was_compressed(size, levels):
+    data = np.random.default_rng(0).integers(0, levels, size=size, dtype=np.uint8).tobytes()
+    packed = gzip_in_parallel(data)
+    assert gzip.decompress(packed) == data
+    reader = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)  # one file and nothing after it: browsers refuse more
+    assert reader.decompress(packed) + reader.flush() == data
+    assert reader.eof
+    assert reader.unused_data == b""
+
+
+def test_noise_is_stored_and_the_rest_shrinks():
+    noise = np.random.default_rng(0).bytes(2 * PART)
+    assert 0 < len(gzip_in_parallel(noise)) - len(noise) < len(noise) // 1000
+    assert len(gzip_in_parallel(bytes(2 * PART))) < PART // 50  # zlib's fastest makes a 230th of zeros
+
+
+def test_what_comes_before_does_not_decide_for_what_comes_after():
+    noise, zeros = np.random.default_rng(0).bytes(PART), bytes(PART)
+    assert len(gzip_in_parallel(noise + zeros)) < 1.02 * PART
+    assert len(gzip_in_parallel(zeros + noise)) < 1.02 * PART

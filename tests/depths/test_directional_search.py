@@ -6,7 +6,7 @@ import pytest
 from centrality.depths import (
     Halfspace,
     Projection,
-    _directions,
+    directional,
 )
 from tests.depths.samples import SQUARE, cloud
 
@@ -23,7 +23,7 @@ def test_the_search_is_tighter_than_as_many_random_directions(depth):
 def test_climbing_finds_directions_that_show_points_worse(depth, monkeypatch):
     rows = cloud(300, 5)
     climbed = depth(random_state=0).fit(rows).score_samples(rows)
-    monkeypatch.setattr(_directions, "SEARCH_STEPS", 0)
+    monkeypatch.setattr(directional, "SEARCH_STEPS", 0)
     before = depth(random_state=0).fit(rows).score_samples(rows)
     assert (climbed <= before).all()
     assert (climbed < before).mean() > 0.25
@@ -33,7 +33,7 @@ def test_climbing_finds_directions_that_show_points_worse(depth, monkeypatch):
 def test_a_search_guided_by_some_rows_still_judges_by_all(depth, monkeypatch):
     rows = cloud(300, 4)
     by_all = depth(random_state=0).fit(rows).score_samples(rows)
-    monkeypatch.setattr(_directions, "SEARCH_ROWS", 100)
+    monkeypatch.setattr(directional, "SEARCH_ROWS", 100)
     by_some = depth(random_state=0).fit(rows).score_samples(rows)
     # Any direction gives an upper bound: shares of all rows for one, and close to the full search for both.
     assert np.abs(by_some - by_all).max() < 0.05
