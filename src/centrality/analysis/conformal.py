@@ -50,7 +50,7 @@ APART_LEAST = 3  # rows of a group
 APART_RANKS = 100  # sizes of a tail that are tried
 SPACE_LEVEL = 0.01  # nominal chance of a false gap; at .05, a sixth of clean samples of two kinds had one (measured)
 MOST_ALONE = 10  # rows that a tail is fitted without: without more, it would no longer be their tail
-EXPECTED = 0.05  # rows as low in a file as large, by the tail of the others
+EXPECTED = 0.03  # rows as low in a file as large, by the tail of the others; ten sizes are tried: 5% or more in all
 FEW = 100  # rows that carry the weight: with fewer, p-values end above .01
 FOLDS = 5  # of the classifier that estimates weights
 FARTHEST = 3.0  # deviations that the classifier looks at: outliers should not decide
@@ -185,8 +185,8 @@ def count_separated_outliers(scores: Scores) -> int:
 def count_apart(scores: NDArray[np.float64]) -> int:
     """Count the rows that stand apart at the low end of these rising scores: often none.
 
-    A tail is fitted to all rows but the j lowest; where it lets expect the j-th lowest in fewer than one of twenty
-    files, these j rows stand apart. Larger groups are found by the empty space before them.
+    A tail is fitted to all rows but the j lowest; where it lets expect the j-th lowest in fewer than three of a
+    hundred files, these j rows stand apart. Larger groups are found by the empty space before them.
 
     >>> ordinary = np.random.default_rng(0).normal(size=1000)
     >>> count_apart(np.sort(ordinary)), count_apart(np.sort(np.append(ordinary, [-40.0, -50.0])))

@@ -300,6 +300,14 @@ class FittedModel(FrozenArrays):
             return map_blocks(work, rows, self.device)
         return self.calibration.mixing.mixed(self.units(rows), t)
 
+    def require_ensemble(self) -> None:
+        """Raise if there is one network only: networks that differ show a standard error."""
+        if self.network.members < 2:
+            raise InputError(
+                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
+                "and remembers no rows. Call stability(X, rows) with the training rows X."
+            )
+
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the standard error of each centrality over other draws of training rows and networks.
 
@@ -307,11 +315,7 @@ class FittedModel(FrozenArrays):
         variance by balanced half-samples); for networks trained on the same rows, divide by √members.
         """  # (n,)
         members = self.network.members
-        if members < 2:
-            raise InputError(
-                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
-                "and remembers no rows. Call stability(X, rows) with the training rows X."
-            )
+        self.require_ensemble()
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
             outputs = require_finite_scores(self.scorer.of_rows(block, self.scaling))
