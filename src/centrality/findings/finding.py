@@ -40,6 +40,7 @@ class Finding:
     examples: tuple[int, ...] = ()  # at most five of the rows
     typical: int | None = None  # a typical row, to set beside them
     advice: str = ""  # what to do
+    certificate: str = ""  # how many of the rows are odd at least, by a model of other rows; empty if none can say
 
     @property
     def count(self) -> int:
@@ -69,6 +70,7 @@ class Finding:
             "examples": list(self.examples),
             "typical": self.typical,
             "advice": self.advice,
+            "certificate": self.certificate,
         }
 
     def __str__(self) -> str:
@@ -207,6 +209,8 @@ def lines_of(finding: Finding, data: pa.Table) -> list[str]:
     below = [". ".join(filter(None, [_capital(finding.reason), _capital(how_odd(finding.severity))]))]
     if finding.examples:
         below.append(f"Such as {example_words(finding, data)}")
+    if finding.certificate:
+        below.append(finding.certificate)
     if finding.advice:
         below.append(f"→ {finding.advice}")
     return [

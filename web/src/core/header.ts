@@ -95,6 +95,7 @@ export interface Finding {
   examples: number[];
   typical: number | null;
   advice: string;
+  certificate: string;
 }
 
 export interface Findings {

@@ -2,14 +2,14 @@
 // card beside the point; the one that was chosen has it beside the map, where it covers nothing.
 
 import type { App, Changed, Part } from "../app";
-import { exact, many, plural, rounded, score, short, signed } from "../core/words";
+import { exact, many, plural, rounded, score, signed } from "../core/words";
 import { guiltyFirst } from "./typical";
 import type { Alike } from "./alike";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 import { moreButton } from "./full";
 import { partsOf } from "./things";
-import { type Answers, guiltyFeatures, MOST_P, typicalLine, unitsAt, weighed } from "./why";
+import { type Answers, guiltyFeatures, rarity, typicalLine, unitsAt, weighed } from "./why";
 import type { Column } from "../core/data";
 
 const [COLUMNS, POINTED] = [8, 4]; // columns of a card, and of one that floats over the map
@@ -50,8 +50,6 @@ class Card {
     const { app, fixed } = this;
     const { scores, data } = app;
     const [g, l] = heads(app, row);
-    const p = scores.pValue(row);
-    const about = data.about ? "about " : "";
     const { mark, tags, note, by, at } = app.marks.of(row);
     const said = [mark, tags, note, by && `by ${by}`, at].filter(Boolean).join(" · ");
     const named = guiltyFeatures(app, row, this.answers.now(row));
@@ -65,7 +63,7 @@ class Card {
           h("div.big", exact(scores.f[row]), score(scores.f[row])),
           h("div.place", { title: `rank ${many(scores.rank(row))} of ${many(data.n)}, from the most typical on` }, scores.standing(row)),
           h("div.soft", scores.beyond(row)),
-          p !== undefined && p <= MOST_P && h("div.soft", exact(p), `p-value ${about}${short(p)}`))),
+          h("div.soft", rarity(app, row)))),
       partsOf(app, row, fixed),
       this.#crowd(row),
       fixed ? moreButton(app, row) : "",

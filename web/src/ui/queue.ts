@@ -14,8 +14,8 @@ import { markAll } from "./findings";
 import { Learn } from "./learn";
 import { Tags } from "./tags";
 import { partsOf } from "./things";
-import { type Answers, MOST_P, sentences, typicalLine, unitsAt, weighed } from "./why";
-import { exact, many, plural, score, short, signed } from "../core/words";
+import { type Answers, certify, rarity, sentences, typicalLine, unitsAt, weighed } from "./why";
+import { exact, many, plural, score, signed } from "../core/words";
 
 const FIRST = 100; // rows to review while no threshold says how many
 const MOST = 20_000; // rows of a queue
@@ -32,6 +32,7 @@ export class Queue implements Part {
   readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row" });
   readonly #verdicts: HTMLButtonElement[];
   readonly #undo = h("button.plain", { title: "Undo (u)", label: "Undo", onclick: () => this.#takeBack() }, icon("back"));
+  readonly #sure = h("p");
   readonly #tags: Tags;
   readonly #learn: Learn;
   #rows: number[] = []; // to be reviewed, from the oddest on
@@ -51,7 +52,7 @@ export class Queue implements Part {
     this.#learn = new Learn(app, () => this.#anew());
     const step = (by: 1 | -1, label: string, key: string) => h("button.plain", { title: `${label} (${key})`, label, onclick: () => this.#step(by) }, by < 0 ? "‹" : "›");
     this.element = h("section.review", { label: "Review" },
-      h("h2", "Review", this.#progress, this.#whole), this.#bar,
+      h("h2", "Review", this.#progress, this.#whole), this.#bar, this.#sure,
       h("div.verdicts", ...this.#verdicts, step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
       this.#row, this.#more, this.#learn.element);
     this.#more.append(h("summary", "Tag, note"), this.#tags.element, this.#note);
@@ -76,6 +77,7 @@ export class Queue implements Part {
       : app.scores.ends(wanted, false, app.visible).filter((row) => !app.limit || app.flagged(row));
     this.#places = new Map(this.#rows.map((row, k) => [row, k]));
     this.#whole.hidden = !examples?.length;
+    if (this.#reviewing) this.#sure.replaceChildren(certify(app, this.#rows));
   }
 
   /** What a row is an example of. */
@@ -142,9 +144,7 @@ export class Queue implements Part {
     const { scores, data } = app;
     const why = this.answers.now(row);
     const reasons = why ? weighed(app, why.reasons, unitsAt(app, row), why.typical) : [];
-    const p = scores.pValue(row);
-    const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, scores.standing(row),
-      ...(p === undefined || p > MOST_P ? [] : [`p-value ${data.about ? "about " : ""}${short(p)}`])];
+    const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, scores.standing(row), rarity(app, row)].filter(Boolean);
     const cause = this.#cause(row);
     // Of pixels and moments nothing is told: they are painted on the row itself.
     const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);

@@ -141,6 +141,7 @@ class Finding(TypedDict):
     examples: list[int]  # at most five of the rows
     typical: int | None  # a typical row, to set beside them
     advice: str  # what to do
+    certificate: str  # how many of the rows are odd at least; empty if nothing can say so
 
 
 class Findings(TypedDict):

@@ -15,6 +15,7 @@ from centrality.apps.explorer.header import Findings, Reason, TypicalWith, Why, 
 from centrality.apps.explorer.parts import part_named
 from centrality.apps.explorer.session import Jobs, fields_of, row_numbers
 from centrality.apps.explorer.view import View
+from centrality.model.reservoir import MOST_OVERLAP
 from centrality.network.calibration import one_t
 from centrality.tables.csv import CsvSink
 
@@ -42,6 +43,23 @@ def selection_csv(view: View, request: object) -> str:
     file = io.BytesIO()
     CsvSink(file, table.schema).write(table)
     return file.getvalue().decode()
+
+
+def certificate(view: View, request: object) -> str:
+    """Say how many of the rows of {"rows": [...], "t": ...} are odd at least; an empty text if nothing can be said.
+
+    The rows that the model was fitted on tell nothing of themselves.
+    """
+    fields = fields_of(request)
+    rows = row_numbers(fields, "rows", len(view))
+    t = one_t(fields.get("t"))
+    if not isinstance(view.jobs, Jobs) or not len(rows):
+        return ""
+    fitted = view.jobs.model.fitted_
+    if fitted.remembered.estimated_overlap(view.jobs.vectors) > MOST_OVERLAP:
+        return ""
+    certificate = fitted.certificate(rows, view.units, t)
+    return "" if certificate is None or not certificate.at_least else str(certificate)
 
 
 def exact_cells(view: View, *, in_file: bool) -> list[Column]:
@@ -214,5 +232,6 @@ ANSWERS: dict[str, Callable[[View, int, object], object]] = {
     "copies": lambda view, row, _: jobs(view).copies_of(row),
     "review": lambda view, _, given: jobs(view).review(given),
     "pick": lambda view, _, given: jobs(view).pick(given),
+    "certificate": lambda view, _, given: certificate(view, given),
     "selection": lambda view, _, given: selection_csv(view, given),
 }
