@@ -49,9 +49,9 @@ APART_LEVEL = 0.05  # chance of a false group
 APART_LEAST = 3  # rows of a group
 APART_RANKS = 100  # sizes of a tail that are tried
 SPACE_LEVEL = 0.01  # nominal chance of a false gap; at .05, a sixth of clean samples of two kinds had one (measured)
-MOST_ALONE = 10  # rows that a tail is fitted without: without more, it would no longer be their tail
-EXPECTED = 0.03  # rows as low in a file as large, by the tail of the others; ten sizes are tried: 5% or more in all
-FEW = 100  # rows that carry the weight: with fewer, p-values end above .01
+MOST_ALONE = 10  # at most so many of the lowest rows are left out when the tail is fitted
+EXPECTED = 0.03  # number of such low rows that a file may be expected to have, for each of ten numbers left out
+FEW = 100  # rows that carry the weight: with fewer, the smallest p-value is above .01
 FOLDS = 5  # of the classifier that estimates weights
 FARTHEST = 3.0  # deviations that the classifier looks at: outliers should not decide
 LARGEST = 0.99  # quantile at which weights are capped, since a few huge ones would reject all other rows
@@ -185,8 +185,8 @@ def count_separated_outliers(scores: Scores) -> int:
 def count_apart(scores: NDArray[np.float64]) -> int:
     """Count the rows that stand apart at the low end of these rising scores: often none.
 
-    A tail is fitted to all rows but the j lowest; where it lets expect the j-th lowest in fewer than three of a
-    hundred files, these j rows stand apart. Larger groups are found by the empty space before them.
+    A tail is fitted to all rows but the j lowest. If by that tail fewer than three files in a hundred have a j-th
+    lowest score as low, these j rows stand apart. Larger groups are found by the gap before them.
 
     >>> ordinary = np.random.default_rng(0).normal(size=1000)
     >>> count_apart(np.sort(ordinary)), count_apart(np.sort(np.append(ordinary, [-40.0, -50.0])))

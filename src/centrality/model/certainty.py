@@ -89,8 +89,8 @@ class Certainty(FittedAttributes, ABC):
         """Say which rows of X are too odd for the tail of the others: for a file by itself, which tells no error rate.
 
         Among themselves rows have the p-values 1/n, 2/n, ..., whatever they are, so `detect` calls none of them. Here a
-        tail is fitted to the scores of the others instead, which is an assumption: of clean files of 1,200 rows one in
-        twenty has such a row. Rows that the model was fitted on, in their order, are scored by networks that were
+        tail is fitted to the scores of the others instead, which is an assumption: of clean files of 1,200 rows 8% have
+        such a row. Rows that the model was fitted on, in their order, are scored by networks that were
         trained without them.
 
         >>> import numpy as np
