@@ -44,7 +44,7 @@ from centrality import FUSE, Chain
 from centrality.representations import Table
 from centrality.representations.base import as_arrow
 from centrality.representations.block_columns import BlockEncoder
-from centrality.representations.mixed import REST
+from centrality.representations.blocks import REST
 
 MOST_ROWS = 4000
 CHANGED = 150

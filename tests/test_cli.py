@@ -37,6 +37,21 @@ def test_every_command_explains_itself_without_importing_torch():
         assert imported == []
 
 
+@pytest.mark.slow
+def test_a_command_imports_neither_pandas_nor_scipys_statistics_and_both_can_be_used_afterwards(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n" + "".join(f"{k},{k * k % 7}\n" for k in range(60)))
+    script = f"""
+import sys
+from centrality.apps.cli import main
+main(["rank", {str(tmp_path / "rows.csv")!r}, "--quiet", "--json"])
+print(sorted({{"pandas", "scipy.stats"}} & set(sys.modules)), file=sys.stderr)
+import pyarrow as pa, scipy.stats
+print(pa.table({{"a": [1]}}).to_pandas()["a"].sum(), scipy.stats.rankdata([5, 3])[0], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["[]", "1 2.0"]
+
+
 def test_the_version_is_the_packages(capsys):
     from importlib.metadata import version
 

@@ -25,7 +25,7 @@ from centrality.model.reader import RepresentationReader
 from centrality.network.folds import restrict_dissimilarity
 from centrality.representations import representation_named
 from centrality.representations.base import Representation, as_arrow, is_frame
-from centrality.representations.blocks import nearest_rows
+from centrality.representations.blocks import nearest_rows, part_of
 from centrality.series import Timeline
 from centrality.tables import with_columns
 from centrality.tables.columns import first_few
@@ -33,14 +33,8 @@ from centrality.tables.columns import first_few
 if TYPE_CHECKING:
     from torch import nn
 
-NOT_SAVED = (
-    "cache",
-    "device",
-    "download",
-    "folder",
-    "progress",
-    "unreadable",
-)  # settings that mean nothing on another machine
+# Settings that mean nothing on another machine.
+NOT_SAVED = ("cache", "device", "download", "folder", "progress", "unreadable")
 TIMES_BEYOND = 10  # the largest severity that is told, against the number of training rows, as in `severity`
 LEARNED = "representation."  # how the names of a representation's arrays begin
 
@@ -106,7 +100,13 @@ class Chain(CentralityModel):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
-            self._ignore_constant_context(model)
+            # Context that is the same in every row distinguishes no rows.
+            context = [model.given] if isinstance(model.given, str) else model.given
+            names = list(context) if isinstance(context, Iterable) else []
+            if constant := [name for name in names if name in self.representation_.watched()]:
+                verb = "is" if len(constant) == 1 else "are"
+                warn_caller(f"given: {first_few(constant)} {verb} the same in every row, and ignored.")
+                model.set_params(given=[name for name in names if name not in constant] or None)
             model._is_measurement = self.representation_.measurements()  # noqa: SLF001  (it is a part of this one)
             model._feature_map = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             as_new = self.representation_.transform_as_new(X)
@@ -148,11 +148,12 @@ class Chain(CentralityModel):
                 "This model reads no pictures, long texts or vectors beside other columns, so that its rows are one "
                 "part each: severity(rows) says how odd they are."
             )
-        most = TIMES_BEYOND * (self.fitted_.remembered.seen + 1)
-        found = {"whole": self.severity(X)} | {name: np.minimum(odd, most) for name, odd in severities.items()}
+        largest = TIMES_BEYOND * (self.fitted_.remembered.seen + 1)
+        columns = {"whole": self.severity(X)} | {name: np.minimum(odd, largest) for name, odd in severities.items()}
         frame = nw.from_native(X if is_frame(X) and not isinstance(X, pa.RecordBatch) else as_arrow(X), eager_only=True)
-        names = {name: f"{name} " for name in frame.columns if name in found}  # so that none is replaced
-        return nw.from_native(with_columns(frame.rename(names).to_native(), found)).select(*found).to_native()
+        names = {name: f"{name} " for name in frame.columns if name in columns}  # so that none is replaced
+        complete = nw.from_native(with_columns(frame.rename(names).to_native(), columns), eager_only=True)
+        return complete.select(list(columns)).to_native()
 
     def like(self, X: ModelRows, among: ModelRows, *, top: int = 10, block: str | None = None) -> NDArray[np.intp]:
         """Return the positions of the `top` rows of `among` that are most like each row of X, the nearest first.
@@ -171,18 +172,8 @@ class Chain(CentralityModel):
         """
         check_is_fitted(self)
         top = whole_number("top", top)
-        places, of_all = (self.representation_.places(rows, block) for rows in (X, among))
-        return nearest_rows(places, of_all, top)
-
-    def _ignore_constant_context(self, model: FUSE) -> None:
-        """Leave columns out of the context that are the same in every row, and warn: they distinguish no rows."""
-        context = model.given
-        names = [context] if isinstance(context, str) else list(context) if isinstance(context, Iterable) else []
-        constant = [name for name in names if name in self.representation_.watched()]
-        if constant:
-            verb = "is" if len(constant) == 1 else "are"
-            warn_caller(f"given: {first_few(constant)} {verb} the same in every row, and ignored.")
-            model.set_params(given=[name for name in names if name not in constant] or None)
+        representation = self.representation_
+        return nearest_rows(representation.places(X, block), representation.places(among, block), top)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the chain, and of both parts by names such as `model__t`: of those fitted, too.
@@ -276,9 +267,21 @@ def load(
     try:
         if kind == "Timeline":
             return Timeline.from_file_parts(header, arrays, device=device)
-        if kind == "Chain":
-            return _from_parts(header, arrays, encoder=encoder, representation=representation, device=device)
-        return from_parts(header, arrays, encoder=encoder, device=device)
+        if kind != "Chain":
+            return from_parts(header, arrays, encoder=encoder, device=device)
+        saved = header["representation"]
+        cls = representation_named(saved["kind"])
+        if representation is None:
+            names = cls().get_params(deep=False)
+            representation = cls(**{name: value for name, value in saved["parameters"].items() if name in names})
+        elif type(representation) is not cls:
+            raise InputError(f"the representation was a {cls.__name__}, got a {type(representation).__name__}.")
+        rest = {name: array for name, array in arrays.items() if not name.startswith(LEARNED)}
+        model = from_parts(header["fuse"], rest, encoder=encoder, device=device)
+        chain = Chain(representation, model)
+        chain.representation_ = representation.restore(saved["state"], part_of(arrays, LEARNED))
+        chain.model_ = model
+        return chain
     except (KeyError, TypeError, AttributeError) as error:
         raise model_file.ModelFileError(
             f"{path} lacks something a {kind if kind in ('Chain', 'Timeline') else 'FUSE model'} needs: {error!r}."
@@ -295,28 +298,3 @@ def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FU
             f"{path} is a model of series, and judges moments: rank, detect, score, drift and serve take it."
         )
     return model
-
-
-def _from_parts(
-    header: model_file.Header,
-    arrays: model_file.Arrays,
-    *,
-    encoder: "nn.Module | None",
-    representation: Representation | None,
-    device: str,
-) -> Chain:
-    """Return the chain made of the parts that `save` wrote; raise a ValueError if they do not fit."""
-    saved = header["representation"]
-    kind = representation_named(saved["kind"])
-    if representation is None:
-        parameters = kind().get_params(deep=False)
-        representation = kind(**{name: value for name, value in saved["parameters"].items() if name in parameters})
-    elif type(representation) is not kind:
-        raise InputError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
-    learned = {name.removeprefix(LEARNED): array for name, array in arrays.items() if name.startswith(LEARNED)}
-    rest = {name: array for name, array in arrays.items() if not name.startswith(LEARNED)}
-    model = from_parts(header["fuse"], rest, encoder=encoder, device=device)
-    chain = Chain(representation, model)
-    chain.representation_ = representation.restore(saved["state"], learned)
-    chain.model_ = model
-    return chain

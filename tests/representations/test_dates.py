@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from centrality.representations import Table
-from centrality.representations._date_texts import TIMES, learn_format, parsed, read_texts
-from centrality.representations.dates import Dates, read_dates
+from centrality.representations.dates import TIMES, Dates, learn_format, parsed, read_dates, read_texts
 from centrality.tables.columns import NO_DATE, CellIssues, DataNote
 
 DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=int(d)) for d in np.arange(200) * 7 % 365]

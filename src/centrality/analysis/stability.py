@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
-from scipy.stats import t
+from scipy.special import expit, logit, stdtrit
 
 from centrality.analysis.conformal import p_value_intervals
 
@@ -63,7 +62,8 @@ class Stability:
         low, high = p_value_intervals(self.p_values, m, confidence).T
         at = logit(np.clip(self.p_values, rest, 1 - rest))
         deviation = logit(np.clip(self.refit_p_values, rest, 1 - rest)).std(0, ddof=1)
-        spread = t.ppf((1 + confidence) / 2, len(self.refit_p_values) - 1) * np.sqrt(2) * deviation  # of two fits
+        quantile = stdtrit(len(self.refit_p_values) - 1, (1 + confidence) / 2)  # of the t-distribution
+        spread = quantile * np.sqrt(2) * deviation  # of two fits
         below = np.hypot(at - logit(np.maximum(low, 0)), spread)  # no lower end where none of the rows scores lower
         above = np.hypot(logit(np.minimum(high, 1)) - at, spread)
         return np.column_stack([expit(at - below), expit(at + above)])

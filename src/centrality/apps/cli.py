@@ -11,11 +11,11 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any
 
 from centrality import __version__
 from centrality._internal.checks import InputError, MissingExtraError
-from centrality.apps.commands._arguments import access_to_databases
+from centrality.apps.commands._arguments import reading_as_asked
 from centrality.apps.commands._parser import parser
 from centrality.apps.commands._terminal import (
     coloured,
@@ -27,13 +27,16 @@ from centrality.apps.commands._terminal import (
     shows_colour,
 )
 
-# What the process exits with; the last one is what shells report when nobody reads the output.
-BUG, WRONG, UNREAD = 70, 2, 141  # 70: an error of the software itself, as sysexits.h has it
+# What the process exits with; 141 is what shells report when nobody reads the output.
+BUG = 70  # an error of the software itself, as sysexits.h has it
+WRONG = 2
+UNREAD = 141
 # What users can correct: what they gave, files and machines, extras to install, a training that diverged.
 USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
 # How Python, Arrow and the loader of libraries say that memory has run out, where it is no MemoryError.
 OF_NO_MEMORY = ("can't start new thread", "Failed to launch worker thread", "failed to map segment")
 REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. Please report it with the lines above."
+NOT_LOGGED = {"run", "show", "show_quietly", "json", "quiet", "verbose", "traceback"}
 log = logging.getLogger("centrality")
 
 
@@ -63,26 +66,34 @@ def _run(arguments: argparse.Namespace) -> int:
             warnings.simplefilter("ignore" if arguments.quiet else "default", UserWarning)
             warnings.showwarning = _printing_each_once()
             began = time.perf_counter()
-            log.info("centrality %s: %s", __version__, _given(arguments))
-            result = _result_of(arguments)
+            options = (item for item in vars(arguments).items() if item[0] not in NOT_LOGGED)
+            words = ", ".join(f"{name}={value}" for name, value in options if value not in (None, False))
+            log.info("centrality %s: %s", __version__, words)
+            with reading_as_asked(arguments):
+                result = arguments.run(arguments)
             log.info("done in %.1f s", time.perf_counter() - began)
         file = sys.stderr if result.get("scores") == "-" else sys.stdout
         if arguments.json:
             text = json.dumps(as_json(result), indent=2, default=str, allow_nan=False)
         else:
             text = harmless((arguments.show_quietly if arguments.quiet else arguments.show)(result))
-        _print(coloured(text, colour=shows_colour(file)), file=file)
+        try:
+            print(coloured(text, colour=shows_colour(file)), file=file, flush=True)
+        except OSError:
+            if file is sys.stdout:
+                discard_stdout()  # so that it does not fail again when the program ends
+            raise
     except BrokenPipeError:
         discard_stdout()
         return UNREAD
     except USERS_ERRORS as error:
         is_gone = isinstance(error, OSError) and _folder_is_gone()
-        said = "The working folder is gone: go to one that is there." if is_gone else str(error)
-        return _failed(WRONG, f"centrality: {said}", with_traceback=arguments.traceback)
+        message = "The working folder is gone: go to one that is there." if is_gone else str(error)
+        return _failed(WRONG, f"centrality: {message}", with_traceback=arguments.traceback)
     except Exception as error:  # noqa: BLE001  (whatever else a command raises is a bug of ours)
         if isinstance(error, MemoryError) or any(words in str(error) for words in OF_NO_MEMORY):
-            said = "there is not enough memory: free some, or raise the limit (ulimit -v)."
-            return _failed(WRONG, f"centrality: {said}", with_traceback=arguments.traceback)
+            message = "centrality: there is not enough memory: free some, or raise the limit (ulimit -v)."
+            return _failed(WRONG, message, with_traceback=arguments.traceback)
         return _failed(BUG, REPORT, with_traceback=True)
     return int(getattr(arguments, "exit_status", 0))
 
@@ -90,21 +101,10 @@ def _run(arguments: argparse.Namespace) -> int:
 def as_json(value: Any) -> Any:
     """Return plain values in which numbers that JSON does not know, NaN and infinity, are null."""
     if isinstance(value, dict):
-        return {key: as_json(held) for key, held in value.items()}
+        return {key: as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [as_json(held) for held in value]
+        return [as_json(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _result_of(arguments: argparse.Namespace) -> Any:
-    """Return the command's result, its text files read in the encoding that the user names, if one is named."""
-    with access_to_databases(arguments):
-        if getattr(arguments, "encoding", None) is None:
-            return arguments.run(arguments)
-        from centrality.tables import named_encoding
-
-        with named_encoding(arguments.encoding):
-            return arguments.run(arguments)
 
 
 def _folder_is_gone() -> bool:
@@ -113,16 +113,6 @@ def _folder_is_gone() -> bool:
     except FileNotFoundError:
         return True
     return False
-
-
-def _print(text: str, file: TextIO) -> None:
-    """Print and flush; if stdout is closed, redirect it, so that it does not fail again when the program ends."""
-    try:
-        print(text, file=file, flush=True)
-    except OSError:
-        if file is sys.stdout:
-            discard_stdout()
-        raise
 
 
 def _failed(status: int, message: str, *, with_traceback: bool) -> int:
@@ -135,29 +125,21 @@ def _failed(status: int, message: str, *, with_traceback: bool) -> int:
 
 def _printing_each_once() -> Callable[..., None]:
     """Return a function that prints each warning once, as a note without its line of code."""
-    said: set[str] = set()
+    printed: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        if str(message) not in said:
-            said.add(str(message))
+        if str(message) not in printed:
+            printed.add(str(message))
             print(harmless(f"centrality: note: {message}"), file=sys.stderr)
 
     return show
 
 
-def _given(arguments: argparse.Namespace) -> str:
-    """Return the arguments of a command that have a value, for the log."""
-    hidden = {"run", "show", "show_quietly", "json", "quiet", "verbose", "traceback"}
-    given = {
-        name: value for name, value in vars(arguments).items() if name not in hidden and value not in (None, False)
-    }
-    return ", ".join(f"{name}={value}" for name, value in given.items())
-
-
 @contextmanager
 def _logging(*, wanted: bool) -> Iterator[None]:
     """Send what the library logs to stderr in the block, if --verbose was given."""
-    handler, level = logging.StreamHandler(), log.level
+    handler = logging.StreamHandler()
+    level = log.level
     if wanted:
         handler.setFormatter(logging.Formatter("centrality: %(message)s"))
         log.addHandler(handler)

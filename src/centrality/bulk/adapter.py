@@ -37,20 +37,20 @@ class Adapter:
 
     def __init__(self, model: CentralityModel, names: Sequence[str]) -> None:
         self.reader = reader_of(model)
-        reading = self.reader.input_spec()
+        spec = self.reader.input_spec()
         self.model = model
         self.fitted = model.fitted_
-        self.of_numbers = reading.kind == "numbers"
-        self.watched = [name for name in reading.watched if name in names]
-        self.columns = list(names) if reading.columns is None else reading.columns
-        self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
-        self.one_series = reading.one_series  # all rows are one series, scored by its windows
+        self.of_numbers = spec.kind == "numbers"
+        self.watched = [name for name in spec.watched if name in names]
+        self.columns = list(names) if spec.columns is None else spec.columns
+        self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else spec.types
+        self.one_series = spec.one_series  # all rows are one series, scored by its windows
         self.unreadable = CellIssues()  # the cells, so far, that could not be read
-        self._most_unreadable = reading.unreadable  # the largest share of such cells in a column
+        self._most_unreadable = spec.unreadable  # the largest share of such cells in a column
         self.left_out = 0  # rows that could not be scored
         self.with_score = 0  # rows, and those of them that the model's threshold calls outliers
         self.called = 0
-        self.explains = not reading.one_series and self.reader.features() is not None
+        self.explains = not spec.one_series and self.reader.features() is not None
         tables.require(names, self.columns)
         if self.of_numbers and len(self.columns) != self.fitted.width:
             raise tables.TableError(f"{self.fitted.width} columns of numbers were wanted, got {len(self.columns)}.")
@@ -94,8 +94,8 @@ class Adapter:
         table = table.select(self.columns)
         if self.of_numbers:
             return np.asarray(np.isfinite(tables.numbers(table, ADVICE)).all(1))
-        holds = [column.is_valid().to_numpy() for column in table.itercolumns()]
-        return np.asarray(np.logical_or.reduce(holds, axis=0), dtype=bool)
+        has_value = [column.is_valid().to_numpy() for column in table.itercolumns()]
+        return np.asarray(np.logical_or.reduce(has_value, axis=0), dtype=bool)
 
     def first_fault(self, table: pa.Table) -> int:
         """Return the number of the first row that cannot be scored, where a job must stop; 0 if there is none."""

@@ -62,17 +62,15 @@ class Scored(NamedTuple):
     @classmethod
     def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
         """Return the sum of several scorings."""
-        total = cls(0)
-        for part in parts:
-            total = cls(
-                total.rows + part.rows,
-                total.unreadable + part.unreadable,
-                total.left_out + part.left_out,
-                total.faults + part.faults,
-                total.with_score + part.with_score,
-                total.called + part.called,
-            )
-        return total
+        parts = list(parts)
+        return cls(
+            sum(part.rows for part in parts),
+            sum((part.unreadable for part in parts), CellIssues()),
+            sum(part.left_out for part in parts),
+            tuple(fault for part in parts for fault in part.faults),
+            sum(part.with_score for part in parts),
+            sum(part.called for part in parts),
+        )
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
@@ -117,7 +115,15 @@ def plan(data: str | Path, folder: str | Path | None, split: int | None = None) 
             return _not_onto_itself([Chunk(str(data), _target(data, data, folder), source.rows)])
         chunks = of_files(source.files, lambda file: _target(data, file, folder), split)
     if folder is not None:
-        _require_apart(data, folder)
+        if files.is_remote(data) or files.is_remote(folder):
+            within = str(data).rstrip("/") == str(folder).rstrip("/")
+        else:
+            scores = Path(files.filesystem_and_path(folder)[1]).resolve()
+            within = scores.is_relative_to(Path(files.filesystem_and_path(data)[1]).resolve())
+        if within:
+            raise tables.TableError(
+                f"{folder}: scores among the rows would be taken for rows. Name a folder outside {data}."
+            )
         _require_no_other_parts(folder, chunks)
     return _not_onto_itself(chunks)
 
@@ -188,20 +194,6 @@ def _part_name(target: str, first: int) -> str:
     """Return the path of the part that begins with this row group."""
     name, mark, options = target.partition("?")
     return f"{name.removesuffix('.parquet')}.{first:05d}.parquet{mark}{options}" if target else ""
-
-
-def _require_apart(data: str | Path, folder: str | Path) -> None:
-    """Raise if the folder of scores lies within the data."""
-    if files.is_remote(data) or files.is_remote(folder):
-        apart = str(data).rstrip("/") != str(folder).rstrip("/")
-    else:
-        source = Path(files.filesystem_and_path(data)[1]).resolve()
-        scores = Path(files.filesystem_and_path(folder)[1]).resolve()
-        apart = not scores.is_relative_to(source)
-    if not apart:
-        raise tables.TableError(
-            f"{folder}: scores among the rows would be taken for rows. Name a folder outside {data}."
-        )
 
 
 def _require_no_other_parts(folder: str | Path, chunks: Sequence[Chunk]) -> None:

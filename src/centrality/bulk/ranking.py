@@ -1,6 +1,5 @@
 """Find the most central and the most peripheral rows of a file in one pass."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.text import number
 from centrality.bulk.adapter import Adapter
+from centrality.model.fitted import FittedModel
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.network.calibration import checked_t
@@ -65,7 +65,7 @@ class _Ends:
     """Collects the `top` most central and the `top` most peripheral rows of those added to it."""
 
     def __init__(self, top: int, apart: int = 1) -> None:
-        self.rows = 0  # how many were given
+        self.rows = 0  # how many were added
         self._top = top
         self._apart = apart
         self.best: _ScoredRows | None = None
@@ -107,8 +107,12 @@ def rank(
             numbers = np.arange(everything.rows, everything.rows + table.num_rows)
             scored = _ScoredRows(table, numbers, adapter.fitted.mixing.mixed(heads, t), heads)
             everything.add(scored)
-            for name, members in _by_group(scored, by):
-                groups.setdefault(name, _Ends(top)).add(members)
+            if by is not None:
+                keys = table[by].combine_chunks().dictionary_encode("encode")
+                codes = np.asarray(keys.indices)
+                for code, value in enumerate(keys.dictionary.to_pylist()):
+                    members = scored.take(np.flatnonzero(codes == code))
+                    groups.setdefault(cell_text(value), _Ends(top)).add(members)
             if len(groups) > MOST_GROUPS:
                 raise tables.TableError(
                     f"--by wants a column of at most {MOST_GROUPS} different values, which are groups: {by!r} has more."
@@ -119,14 +123,13 @@ def rank(
     return replace(everything.ranking(adapter, t, unreadable, by_group), rows_above=source.rows_above)
 
 
-def _by_group(rows: _ScoredRows, by: str | None) -> Iterator[tuple[str, _ScoredRows]]:
-    """Yield the name and the rows of each group, one for each value of a column; nothing without a column."""
-    if by is None:
-        return
-    keys = rows.table[by].combine_chunks().dictionary_encode("encode")
-    codes = np.asarray(keys.indices)
-    for code, value in enumerate(keys.dictionary.to_pylist()):
-        yield cell_text(value), rows.take(np.flatnonzero(codes == code))
+def rarities(fitted: FittedModel, t: float, scores: NDArray[np.float64]) -> list[dict[str, float]]:
+    """Return the p-value and the severity of each score at t; nothing of a model without calibration rows."""
+    if fitted.inliers is None:
+        return [{} for _ in scores]
+    p_values = fitted.inliers.p_values(fitted.mixing, t, scores).tolist()
+    severities = fitted.inliers.severity(fitted.mixing, t, scores).tolist()
+    return [{"p_value": p, "severity": severity} for p, severity in zip(p_values, severities, strict=True)]
 
 
 def _as_plain(ranked: _ScoredRows, adapter: Adapter, t: float) -> list[RankedRow]:
@@ -134,20 +137,17 @@ def _as_plain(ranked: _ScoredRows, adapter: Adapter, t: float) -> list[RankedRow
     mixing = adapter.fitted.mixing
     rows: list[RankedRow] = [
         {"row": row, "centrality": score, "global": heads[0], "local": heads[1], "profile": profile, "holds": holds}
-        for row, score, heads, profile, holds in zip(
+        | rarity
+        for row, score, heads, profile, holds, rarity in zip(
             ranked.numbers.tolist(),
             mixing.squeeze(ranked.scores).tolist(),
             mixing.squeeze(ranked.heads).tolist(),
             mixing.centrality(ranked.heads, PROFILE).tolist(),
             ranked.table.to_pylist(),
+            rarities(adapter.fitted, t, ranked.scores),
             strict=True,
         )
     ]
-    if (calibration := adapter.fitted.inliers) is not None:
-        p_values = calibration.p_values(mixing, t, ranked.scores).tolist()
-        severities = calibration.severity(mixing, t, ranked.scores).tolist()
-        for row, p_value, severity in zip(rows, p_values, severities, strict=True):
-            row |= {"p_value": p_value, "severity": severity}
     if adapter.explains and rows:
         reasons = adapter.reasons(ranked.table, adapter.vectors(ranked.table), ranked.heads, [t])[0]
         for row, why in zip(rows, reasons.as_plain(), strict=True):

@@ -124,13 +124,13 @@ class ScoringJob:
 
     def scored_where_possible(self, adapter: Adapter, table: pa.Table) -> tuple[dict[str, Column], Rows]:
         """Return the columns that the job adds, and which rows stay in the output."""
-        every = np.ones(table.num_rows, dtype=bool)
+        all_rows = np.ones(table.num_rows, dtype=bool)
         if self.on_error == "stop":
-            return self.new_columns(adapter, table), every
+            return self.new_columns(adapter, table), all_rows
         can_be = adapter.can_be_scored(table)
         adapter.left_out += int((~can_be).sum())
         if can_be.all():
-            return self.new_columns(adapter, table), every
+            return self.new_columns(adapter, table), all_rows
         new: dict[str, Column] = {name: np.full(table.num_rows, np.nan) for name in self.names}
         for t in self.ts if self.explain else ():
             new[column_name("reasons", t, self.model.t)] = np.full(table.num_rows, "", dtype=object)
@@ -138,7 +138,7 @@ class ScoringJob:
             for name, values in self.new_columns(adapter, table.filter(pa.array(can_be))).items():
                 new[name][can_be] = values
         if self.on_error == "null":
-            return new, every
+            return new, all_rows
         return {name: values[can_be] for name, values in new.items()}, can_be
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -63,23 +64,20 @@ ODD_HOUSES: tuple[dict[str, object], ...] = (
 )
 
 
-def _from_scikit_learn(loader: str) -> Callable[[], pa.Table]:
-    def load() -> pa.Table:
-        from sklearn import datasets
+def _from_scikit_learn(loader: str) -> pa.Table:
+    from sklearn import datasets
 
-        bunch = getattr(datasets, loader)()
-        names = [str(name).replace(" (cm)", "").replace(" ", "_") for name in bunch.feature_names]
-        return pa.table({name: bunch.data[:, j] for j, name in enumerate(names)})
-
-    return load
+    bunch = getattr(datasets, loader)()
+    names = [str(name).replace(" (cm)", "").replace(" ", "_") for name in bunch.feature_names]
+    return pa.table({name: bunch.data[:, j] for j, name in enumerate(names)})
 
 
 BUNDLED: dict[str, tuple[Callable[[], pa.Table], str]] = {
     "houses": (houses, "1,200 made-up houses: dates, categories, gaps; six of them are odd"),
-    "wine": (_from_scikit_learn("load_wine"), "178 wines, 13 chemical measurements (scikit-learn)"),
-    "iris": (_from_scikit_learn("load_iris"), "150 flowers, 4 lengths (scikit-learn)"),
-    "breast_cancer": (_from_scikit_learn("load_breast_cancer"), "569 tumours, 30 measurements (scikit-learn)"),
-    "digits": (_from_scikit_learn("load_digits"), "1,797 handwritten digits of 8 x 8 pixels (scikit-learn)"),
+    "wine": (partial(_from_scikit_learn, "load_wine"), "178 wines, 13 chemical measurements (scikit-learn)"),
+    "iris": (partial(_from_scikit_learn, "load_iris"), "150 flowers, 4 lengths (scikit-learn)"),
+    "breast_cancer": (partial(_from_scikit_learn, "load_breast_cancer"), "569 tumours, 30 measurements (scikit-learn)"),
+    "digits": (partial(_from_scikit_learn, "load_digits"), "1,797 handwritten digits of 8 x 8 pixels (scikit-learn)"),
 }
 
 

@@ -57,7 +57,30 @@ def fetch(name: str) -> Path:
             if digest(file) != published.digest:
                 raise InputError(f"{file} is not the data set {name} as published: its checksum differs. Remove it.")
             return file
-    return _download(name, published)
+    if not published.urls or published.build is None:
+        raise FileNotFoundError(
+            f"The data set {name} was not found and is not offered for download. It is {published.origin}; "
+            f"put it at $CENTRALITY_DATA/{published.path} and set CENTRALITY_DATA to that folder."
+        )
+    pooch = optional("pooch", "data")
+    target = cache() / published.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        parts = [Path(pooch.retrieve(url, known_hash=None, path=cache() / "downloads")) for url in published.urls]
+    except OSError as error:  # requests' errors are OSErrors
+        raise FileNotFoundError(
+            f"The data set {name} ({published.origin}) is neither in $CENTRALITY_DATA nor in {cache()}, and could not "
+            f"be downloaded from {', '.join(published.urls)}: {error}"
+        ) from error
+    with write_atomically(target) as temporary:
+        np.savez_compressed(temporary, **published.build(parts))  # type: ignore[arg-type]
+        if digest(temporary) != published.digest:
+            for part in parts:
+                part.unlink()  # else the next call would take the same bytes
+            raise InputError(
+                f"What {', '.join(published.urls)} offers is not the data set {name}: its checksum differs."
+            )
+    return target
 
 
 def rows(name: str) -> NDArray[np.generic]:  # (n, p)
@@ -100,34 +123,6 @@ def digest(path: Path) -> str:
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path} cannot be read as {path.suffix}: {error}. Remove it.") from error
     return total.hexdigest()
-
-
-def _download(name: str, published: Published) -> Path:
-    """Download the data set into the cache, check it, and return its file."""
-    if not published.urls or published.build is None:
-        raise FileNotFoundError(
-            f"The data set {name} was not found and is not offered for download. It is {published.origin}; "
-            f"put it at $CENTRALITY_DATA/{published.path} and set CENTRALITY_DATA to that folder."
-        )
-    pooch = optional("pooch", "data")
-    target = cache() / published.path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        parts = [Path(pooch.retrieve(url, known_hash=None, path=cache() / "downloads")) for url in published.urls]
-    except OSError as error:  # requests' errors are OSErrors
-        raise FileNotFoundError(
-            f"The data set {name} ({published.origin}) is neither in $CENTRALITY_DATA nor in {cache()}, and could not "
-            f"be downloaded from {', '.join(published.urls)}: {error}"
-        ) from error
-    with write_atomically(target) as temporary:
-        np.savez_compressed(temporary, **published.build(parts))  # type: ignore[arg-type]
-        if digest(temporary) != published.digest:
-            for part in parts:
-                part.unlink()  # else the next call would take the same bytes
-            raise InputError(
-                f"What {', '.join(published.urls)} offers is not the data set {name}: its checksum differs."
-            )
-    return target
 
 
 # What makes arrays of the files that the sources offer.

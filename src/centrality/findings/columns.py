@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._internal.text import number, shortened
-from centrality.representations._date_texts import learn_format, read_texts
 from centrality.representations.block_columns import may_be_pictures
+from centrality.representations.dates import learn_format, read_texts
 from centrality.tables.columns import is_number, is_text
 from centrality.tables.written_numbers import MISSING_MARKERS, learn_writing
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
-from centrality._internal.devices import cores
+from centrality._internal.devices import count_threads
 from centrality.engine import Engine, engine
 from centrality.fuse.batches import Batches, BatchSampler, RowScales
 from centrality.fuse.comparisons import Comparison, NamedMetric
@@ -226,7 +226,7 @@ class EngineTrainer(Trainer):
         self._mean = np.zeros_like(self._weights)  # Adam's moments
         self._square = np.zeros_like(self._weights)
         self._background = background_in(engine, start)
-        self._threads = cores()
+        self._threads = count_threads()
 
     def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
         """Take a step for each batch: each member, and each head that shares nothing, on a thread of its own."""

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from centrality._internal.arrays import FrozenArrays
 from centrality._internal.checks import InputError, optional
-from centrality._internal.devices import cores
+from centrality._internal.devices import count_threads
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
 from centrality.analysis.drift import TrainingScores
@@ -63,7 +63,7 @@ def block_by_block(
     if len(starts) == 1:
         return work(X)
     result: NDArray[Number] | None = None
-    threads = cores() if device == "cpu" else 1
+    threads = count_threads() if device == "cpu" else 1
     map_starts: Callable[..., Iterable[NDArray[Number]]]
     with ThreadPoolExecutor(threads) as pool:  # no thread starts before it has work
         map_starts = pool.map if threads > 1 else map

@@ -33,9 +33,9 @@ class Representation(TransformerMixin, BaseEstimator):
     @classmethod
     def from_command_line(cls, column: str, options: Options) -> Self:
         """Return the representation that `--represent KIND:COLUMN` means, with the command's options that it takes."""
-        given = {"column": column or None, **options}
-        known = cls._get_param_names()
-        return cls(**{name: value for name, value in given.items() if name in known and value is not None})
+        settings = {"column": column or None, **options}
+        parameters = cls._get_param_names()
+        return cls(**{name: value for name, value in settings.items() if name in parameters and value is not None})
 
     def types(self) -> dict[str, pa.DataType]:
         """Say in which types the columns should be read from text files."""
@@ -180,7 +180,15 @@ def _column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
     elif "interval" in (kind if kind != "category" else str(values.cat.categories.dtype)):
         values = values.astype(str).where(values.notna(), None)
     elif kind == "object" and _are_pictures(values):
-        return pa.array([_as_png(picture) for picture in values], pa.binary())
+        files = []
+        for picture in values:
+            if isinstance(picture, np.ndarray):
+                picture = optional("PIL.Image", "images").fromarray(picture)
+            file = io.BytesIO()
+            if hasattr(picture, "save"):
+                picture.save(file, format="PNG", compress_level=1)  # which loses nothing
+            files.append(file.getvalue() or None)
+        return pa.array(files, pa.binary())
     elif kind.startswith((">", "float128", "longdouble")):
         values = np.asarray(values).astype(np.float64 if np.asarray(values).dtype.kind == "f" else np.int64)
     try:
@@ -201,17 +209,6 @@ def _are_pictures(values: Any) -> bool:
     if isinstance(first, np.ndarray):
         return first.dtype == np.uint8 and first.ndim in (2, 3)
     return type(first).__module__.startswith("PIL.")
-
-
-def _as_png(picture: Any) -> bytes | None:
-    """Return the bytes of a picture as a file that loses nothing; None for what is none."""
-    if isinstance(picture, np.ndarray):
-        picture = optional("PIL.Image", "images").fromarray(picture)
-    if not hasattr(picture, "save"):
-        return None
-    file = io.BytesIO()
-    picture.save(file, format="PNG", compress_level=1)
-    return file.getvalue()
 
 
 def chosen_column(X: ItemsLike, column: str | None) -> tuple[str | None, Sequence[object]]:

@@ -20,21 +20,27 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.model_file import Arrays
-from centrality.representations.blocks import FARTHEST, USUAL, MainComponents, Rarity
-from centrality.representations.columns import Cells, ColumnEncoder, LeftOut, mask_of, texts_of
+from centrality.representations.blocks import (
+    FARTHEST,
+    USUAL,
+    WEIGHT,
+    BlockCells,
+    Column,
+    MainComponents,
+    Mask,
+    Matrix,
+    Rarity,
+    State,
+    part_of,
+)
+from centrality.representations.columns import ColumnEncoder, LeftOut, mask_of, texts_of
 from centrality.representations.embedding import require_same
-from centrality.representations.images import Images
+from centrality.representations.images import Images, Memory
 from centrality.tables.columns import ABSENT, EMPTY, NO_PICTURE, NO_VECTOR, TableError, is_list, is_number, is_text
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Matrix = NDArray[np.float64]
-Column = NDArray[np.float64]  # (n,)
-Mask = NDArray[np.bool_]  # (n,)
-State = dict[str, Any]
-
-WEIGHT = 3.0  # of a block's number, and of a pair's, against that of a column
 FEWEST_NUMBERS = 8  # of a vector: shorter lists are encoded number by number
 FEWEST_TEXTS = 500  # fewer are encoded by their n-grams: so few texts have few words in common
 MANY_WORDS = 8  # of a usual text of a column of long ones
@@ -51,15 +57,6 @@ class Contents:
     present: Mask
     faults: dict[str, Mask]
     rarity: Column | None = None  # of a text's words
-
-
-@dataclass
-class BlockCells(Cells):
-    """A block column's cells: their number and, for comparison with other blocks, their main components."""
-
-    components: Matrix  # (n, k) zeros where there is nothing
-    present: Mask
-    deviations: Column
 
 
 class BlockEncoder(ColumnEncoder):
@@ -133,11 +130,6 @@ class BlockEncoder(ColumnEncoder):
         return encoder
 
 
-def part_of(arrays: Arrays, mark: str) -> Arrays:
-    """Return the arrays whose names begin with this mark, by the rest of their names."""
-    return {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
-
-
 @dataclass
 class VectorBlock(BlockEncoder):
     """Encodes lists of equally many numbers, such as embeddings."""
@@ -146,8 +138,16 @@ class VectorBlock(BlockEncoder):
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray) -> "VectorBlock | LeftOut":
-        encoder = cls()
-        encoder._width = _usual_length(name, values)
+        lengths = Counter(pc.list_value_length(as_lists(values)).drop_null().to_pylist())
+        (length, times), *others = lengths.most_common() or [(1, 0)]
+        if length == 0 or times < ENOUGH * lengths.total():
+            raise TableError(
+                f"Column {name!r}: lists of equally many numbers were wanted, got {times:,} of {length}"
+                + (f" and {others[0][1]:,} of {others[0][0]}" if others else "")
+                + ": they come from different encoders, or are no vectors. "
+                "Leave the column out, or encode all rows alike."
+            )
+        encoder = cls(_width=length)
         contents = encoder.contents(name, values)
         if (contents.vectors[contents.present] == contents.vectors[contents.present][:1]).all():
             return LeftOut("every vector is the same") if contents.present.any() else LeftOut.empty()
@@ -179,33 +179,19 @@ class VectorBlock(BlockEncoder):
 def as_lists(values: pa.ChunkedArray) -> pa.Array:
     """Return lists of numbers, also such as are written as text: [0.1, 0.2]."""
     if is_text(values.type):
-        return pa.array([_written(text) for text in values.to_pylist()], pa.list_(pa.float64()))
+        lists: list[list[float] | None] = []
+        for text in values.to_pylist():
+            if text is None or not text.strip():
+                lists.append(None)
+                continue
+            try:
+                value = json.loads(text)
+            except ValueError:
+                value = None
+            is_vector = isinstance(value, list) and all(isinstance(x, int | float) for x in value)
+            lists.append(value if is_vector else [])  # which has no vector's length
+        return pa.array(lists, pa.list_(pa.float64()))
     return values.cast(pa.list_(pa.float64())).combine_chunks()
-
-
-def _written(text: str | None) -> list[float] | None:
-    if text is None or not text.strip():
-        return None
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return []  # which has no vector's length
-    return value if isinstance(value, list) and all(isinstance(x, int | float) for x in value) else []
-
-
-def _usual_length(name: str, values: pa.ChunkedArray) -> int:
-    """Return the length that most of the lists have; raise if too many have another."""
-    lengths = Counter(pc.list_value_length(as_lists(values)).drop_null().to_pylist())
-    if not lengths:
-        return 1
-    (usual, times), *others = lengths.most_common()
-    if usual == 0 or times < ENOUGH * lengths.total():
-        raise TableError(
-            f"Column {name!r}: lists of equally many numbers were wanted, got {times:,} of {usual}"
-            + (f" and {others[0][1]:,} of {others[0][0]}" if others else "")
-            + ": they come from different encoders, or are no vectors. Leave the column out, or encode all rows alike."
-        )
-    return int(usual)
 
 
 def are_vectors(values: pa.ChunkedArray) -> bool:
@@ -238,28 +224,8 @@ def may_be_pictures(values: pa.ChunkedArray) -> bool:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return True
     if pa.types.is_struct(kind):  # as Hugging Face's data sets hold images
-        return {"bytes", "path"} >= {each.name for each in kind} and any(each.name == "bytes" for each in kind)
+        return {"bytes"} <= {field.name for field in kind} <= {"bytes", "path"}
     return is_text(kind) and len(values) > 0 and _share(values, PICTURE_NAME) >= ENOUGH
-
-
-REMEMBERED = 20_000  # vectors of pictures, so that scoring rows several times reads them once
-
-
-class Memory:
-    """Remembers the last vectors that were computed, by what the pictures show."""
-
-    def __init__(self) -> None:
-        self._vectors: dict[str, NDArray[np.float32]] = {}
-
-    def get(self, key: str) -> NDArray[np.float32] | None:
-        """Return the vector that was kept under this key, or None."""
-        return self._vectors.get(key)
-
-    def put(self, key: str, vector: NDArray[np.float32]) -> None:
-        """Keep the vector under this key, in the place of the oldest if there are very many."""
-        if len(self._vectors) >= REMEMBERED:
-            del self._vectors[next(iter(self._vectors))]
-        self._vectors[key] = vector
 
 
 @dataclass
@@ -279,17 +245,14 @@ class Pictures(BlockEncoder):
         contents = encoder.contents(name, values)
         with_content = contents.vectors[contents.present]
         if not len(with_content):
-            return LeftOut(f"none of its pictures could be read{encoder._such_as(values)}")
+            example = ""
+            if is_text(values.type):
+                example = f", such as {values.drop_null()[0].as_py()!r}: paths are taken from {folder or Path.cwd()}"
+            return LeftOut(f"none of its pictures could be read{example}")
         if (with_content == with_content[:1]).all():
             return LeftOut("every picture is the same")
         encoder.learn(contents)
         return encoder
-
-    def _such_as(self, values: pa.ChunkedArray) -> str:
-        """Name the first file, and where it is looked for."""
-        if not is_text(values.type):
-            return ""
-        return f", such as {values.drop_null()[0].as_py()!r}: paths are taken from {self._folder or Path.cwd()}"
 
     def use(self, images: Images, folder: str | None) -> None:
         """Read pictures from this folder, by the settings of this machine."""
@@ -299,11 +262,11 @@ class Pictures(BlockEncoder):
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
         assert self._images is not None
-        if is_text(values.type):
-            texts = values.cast(pa.string()).to_pylist()
-            items: list[object] = [None if text is None else self._place_of(text) for text in texts]
-        else:
-            items = values.to_pylist()
+        items: list[Any] = values.to_pylist()
+        if is_text(values.type) and self._folder is not None:  # paths begin there, or else here
+            for i, path in enumerate(items):
+                beside = Path(self._folder, path or "")
+                items[i] = str(beside) if path is not None and beside.exists() else path
         encoded, fingerprint = self._images.vectors_or_none(items, self._memory if self._images.cache is None else None)
         if self.fingerprint:
             require_same(self.fingerprint, fingerprint, str(self._images.model))
@@ -325,11 +288,6 @@ class Pictures(BlockEncoder):
         if is_text(values.type):
             return list(values.to_pylist())
         return ["picture" if cell else None for cell in values.is_valid().to_pylist()]
-
-    def _place_of(self, path: str) -> str:
-        """Return where the file of this path is: from the folder of the table, or from here."""
-        beside = Path(self._folder, path) if self._folder is not None else None
-        return str(beside) if beside is not None and beside.exists() else path
 
     def describe(self) -> str:
         model = self._images.model if self._images is not None else "gradients"
@@ -432,18 +390,25 @@ class LongTexts(BlockEncoder):
         return np.square(np.maximum(by_topics, self.of_words.deviations(contents.rarity)))
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
-        given = texts_of(values)
-        texts = given.fill_null("").to_pylist()
+        cells = texts_of(values)
+        texts = cells.fill_null("").to_pylist()
         matrix, lengths = self._counts(texts)
         if as_new:
             matrix.data[self.times[matrix.indices] <= FEWEST_TEXTS_WITH] = 0  # which the others do not have so often
         vectors = np.asarray(self._weighted(matrix, self._idf()) @ self.topics.T.astype(np.float64))
         sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(sizes > 0, sizes, 1.0)
-        rarity = self._rarity(texts, as_new=as_new)
-        absent = mask_of(pc.is_null(given))
-        empty = ~absent & (lengths == 0)
-        return Contents(vectors, lengths > 0, {ABSENT: absent, EMPTY: empty}, rarity)
+        # The mean rarity of each text's sequences of letters.
+        others = self.with_sequence - 1 if as_new else self.with_sequence
+        idf = np.log((1 + self.texts) / np.maximum(others, 1))
+        sums = np.zeros(len(texts))
+        counts = np.zeros(len(texts))
+        for text, places in _sequences(texts):
+            sums += np.bincount(text, idf[places], minlength=len(texts))
+            counts += np.bincount(text, minlength=len(texts))
+        absent = mask_of(cells.is_null())
+        faults = {ABSENT: absent, EMPTY: ~absent & (lengths == 0)}
+        return Contents(vectors, lengths > 0, faults, sums / np.maximum(counts, 1))
 
     def _counts(self, texts: list[str]) -> "tuple[csr_matrix, Column]":  # (n, vocabulary), (n,)
         """Count the known words of each text, and all of its words."""
@@ -458,10 +423,10 @@ class LongTexts(BlockEncoder):
             lengths.append(len(words))
             places_of_words.extend(map(self._places.get, words, repeat(UNKNOWN)))
         places = np.array(places_of_words, dtype=np.int64)
-        known = places != UNKNOWN
-        ends = np.concatenate([[0], np.cumsum(known)])[np.cumsum([0, *lengths])]
+        in_vocabulary = places != UNKNOWN
+        ends = np.concatenate([[0], np.cumsum(in_vocabulary)])[np.cumsum([0, *lengths])]
         shape = len(texts), len(self.vocabulary)
-        matrix = csr_matrix((np.ones(int(known.sum())), places[known], ends), shape=shape)
+        matrix = csr_matrix((np.ones(int(in_vocabulary.sum())), places[in_vocabulary], ends), shape=shape)
         matrix.sum_duplicates()
         return matrix, np.array(lengths, dtype=np.float64)
 
@@ -476,16 +441,6 @@ class LongTexts(BlockEncoder):
         weighted = counts.copy()
         weighted.data = np.where(counts.data > 0, 1 + np.log(np.maximum(counts.data, 1)), 0) * idf[counts.indices]
         return normalize(weighted, copy=False)
-
-    def _rarity(self, texts: list[str], *, as_new: bool) -> Column:
-        """Return the mean rarity of each text's sequences of letters."""
-        others = self.with_sequence - 1 if as_new else self.with_sequence
-        idf = np.log((1 + self.texts) / np.maximum(others, 1))
-        sums, counts = np.zeros(len(texts)), np.zeros(len(texts))
-        for text, places in _sequences(texts):
-            sums += np.bincount(text, idf[places], minlength=len(texts))
-            counts += np.bincount(text, minlength=len(texts))
-        return np.asarray(sums / np.maximum(counts, 1))
 
     def describe(self) -> str:
         numbers = f"{len(self.topics)} main components of its words, and how rare its letters are"
@@ -504,8 +459,10 @@ class LongTexts(BlockEncoder):
     @classmethod
     def restored(cls, state: State, arrays: Arrays) -> Self:
         encoder = super().restored(state, arrays)
-        encoder.vocabulary, encoder.texts = list(state["vocabulary"]), int(state["texts"])
-        encoder.times, encoder.topics = arrays["times"], arrays["topics"]
+        encoder.vocabulary = list(state["vocabulary"])
+        encoder.texts = int(state["texts"])
+        encoder.times = arrays["times"]
+        encoder.topics = arrays["topics"]
         encoder.with_sequence = arrays["with_sequence"]
         if len(encoder.times) != len(encoder.vocabulary):
             raise InputError(f"Each word has a number, got {len(encoder.vocabulary)} and {len(encoder.times)}.")

@@ -8,6 +8,7 @@ a picture, and as a text.
 How rare a row of fitting is, is judged as if it had not been among the rows that the block learned from.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 
 from centrality._internal.arrays import subsample_evenly
 from centrality._internal.model_file import Arrays
+from centrality.representations.columns import Cells
 
 MOST_COMPONENTS = 64
 ROWS_PER_COMPONENT = 20
 ROWS_FOR_AXES = 4000  # or four times as many as the block has numbers: more change its main components little
 LEVELS = 200  # quantiles of oddness that are kept
-TAIL, BEYOND = 0.1, 0.025  # between these shares, oddness shows how its tail goes on: beyond are the rows looked for
+TAIL = 0.1  # the share of the rows from which on oddness shows how its tail goes on
+BEYOND = 0.025  # the share up to which it does: beyond are the rows looked for
 FARTHEST = 12.0  # deviations: one in e^72
 USUAL = float(np.sqrt(np.pi / 2))  # the mean number of deviations
 FOLDS = 5
@@ -31,12 +34,20 @@ CLEAR = 3.0  # deviations by which a correlation of rows that were not learned f
 HIGHEST = 0.99  # a correlation
 DRAWN_IN = 3.0  # deviations beyond which a component says no more about the other block
 MOST_PAIRS = 10
+WEIGHT = 3.0  # of a block's number, and of a pair's, against that of a column
+REST = "the other columns"  # the block of all columns that are none by themselves
+USUAL_RANGE = 3.0  # deviations beyond which a cell says no more about pictures and texts beside it
 SAME = 1e-9  # squared distance, against squared lengths: rounding makes as much of nothing
 
 Matrix = NDArray[np.float64]
 Column = NDArray[np.float64]  # (n,)
 Mask = NDArray[np.bool_]  # (n,)
 State = dict[str, Any]
+
+
+def part_of(arrays: Arrays, mark: str) -> Arrays:
+    """Return the arrays whose names begin with this mark, by the rest of their names."""
+    return {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
 
 
 @dataclass
@@ -105,8 +116,9 @@ class MainComponents:
         sample = subsample_evenly(vectors, max(ROWS_FOR_AXES, 4 * d))
         center = vectors.mean(0)
         moved = sample - center
-        variances, axes = np.linalg.eigh(moved.T @ moved / len(moved))
-        variances, axes = np.maximum(variances[::-1], 0.0), axes[:, ::-1].T
+        rising, directions = np.linalg.eigh(moved.T @ moved / len(moved))
+        variances = np.maximum(rising[::-1], 0.0)
+        axes = directions[:, ::-1].T
         varying = int((variances > 1e-9 * variances[0]).sum()) if variances[0] > 0 else 0
         count = min(MOST_COMPONENTS, max(1, n // ROWS_PER_COMPONENT), varying)
         others = variances[count:varying]
@@ -168,7 +180,8 @@ class Agreement:
         n = len(first)
         if n < FEWEST_ROWS or not first.shape[1] or not second.shape[1]:
             return None
-        first, second = draw_in(first), draw_in(second)
+        first = draw_in(first)
+        second = draw_in(second)
         fold = np.arange(n) % FOLDS
         directions = [_directions(first[fold != k], second[fold != k]) for k in range(FOLDS)]
         left = np.concatenate([first[fold == k] @ directions[k][0] for k in range(FOLDS)])
@@ -186,18 +199,19 @@ class Agreement:
 
     def deviations(self, first: Matrix, second: Matrix) -> Column:
         """Return how rare it is that blocks go together as badly as these."""
-        left, right = draw_in(first) @ self.first, draw_in(second) @ self.second
-        return self.rarity.deviations(_misfit(left, right, self.correlations))
+        misfit = _misfit(draw_in(first) @ self.first, draw_in(second) @ self.second, self.correlations)
+        return self.rarity.deviations(misfit)
 
     def as_new(self, first: Matrix, second: Matrix) -> Column:
         """Return the `deviations` of the rows of fitting, each by directions that were learned without it."""
-        first, second = draw_in(first), draw_in(second)
+        first = draw_in(first)
+        second = draw_in(second)
         fold = np.arange(len(first)) % FOLDS
         result = np.empty(len(first))
-        kept = len(self.correlations)
+        m = len(self.correlations)
         for k in range(FOLDS):
             left, right = _directions(first[fold != k], second[fold != k])
-            misfit = _misfit(first[fold == k] @ left[:, :kept], second[fold == k] @ right[:, :kept], self.correlations)
+            misfit = _misfit(first[fold == k] @ left[:, :m], second[fold == k] @ right[:, :m], self.correlations)
             result[fold == k] = self.rarity.deviations(misfit)
         return result
 
@@ -242,10 +256,11 @@ def _directions(first: Matrix, second: Matrix) -> tuple[Matrix, Matrix]:
 
 def _misfit(left: Matrix, right: Matrix, correlations: Column) -> Column:
     """Return minus the logarithm of how much likelier the two are as a pair than one by one."""
-    left, right = draw_in(left), draw_in(right)
+    left = draw_in(left)
+    right = draw_in(right)
     square = np.square(correlations)
-    apart = square * (np.square(left) + np.square(right)) - 2 * correlations * left * right
-    return np.asarray((apart / (2 * (1 - square)) + 0.5 * np.log(1 - square)).sum(1))
+    distance = square * (np.square(left) + np.square(right)) - 2 * correlations * left * right
+    return np.asarray((distance / (2 * (1 - square)) + 0.5 * np.log(1 - square)).sum(1))
 
 
 def agreements(components: dict[str, Matrix], present: dict[str, Mask]) -> dict[tuple[str, str], Agreement]:
@@ -255,5 +270,137 @@ def agreements(components: dict[str, Matrix], present: dict[str, Mask]) -> dict[
         in_both = present[one] & present[other]
         if (agreement := Agreement.of(components[one][in_both], components[other][in_both])) is not None:
             by_pair[one, other] = agreement
-    most = sorted(by_pair, key=lambda pair: -by_pair[pair].information())[:MOST_PAIRS]
-    return {pair: agreement for pair, agreement in by_pair.items() if pair in most}
+    strongest = sorted(by_pair, key=lambda pair: -by_pair[pair].information())[:MOST_PAIRS]
+    return {pair: agreement for pair, agreement in by_pair.items() if pair in strongest}
+
+
+# Rows made of blocks.
+
+
+@dataclass
+class BlockCells(Cells):
+    """A block column's cells: their number and, for comparison with other blocks, their main components."""
+
+    components: Matrix  # (n, k) zeros where there is nothing
+    present: Mask
+    deviations: Column
+
+
+@dataclass
+class MixedRows:
+    """Rows as blocks: each picture, long text or vector is one, and all other columns together are one."""
+
+    rest: MainComponents | None  # None: there are no other columns
+    rest_rarity: Rarity | None
+    pairs: dict[tuple[str, str], Agreement]
+
+    @classmethod
+    def of(cls, encoded: Mapping[str, Cells]) -> Self:
+        """Learn from the encoded columns of fitting, each cell as if it had not been among the others."""
+        mixed = cls(None, None, {})
+        plain = _plain(encoded)
+        if plain.shape[1] and len(plain) > 1:
+            mixed.rest = MainComponents.of(plain)
+            mixed.rest_rarity = Rarity.of(mixed.rest.oddness(_plain(encoded, drawn_in=False), as_new=True))
+        components, present = mixed._components(encoded)
+        mixed.pairs = agreements(components, present)
+        return mixed
+
+    def _components(self, encoded: Mapping[str, Cells]) -> tuple[dict[str, Matrix], dict[str, Mask]]:
+        """Return the main components of each block, and in which rows it is there."""
+        blocks = {name: cells for name, cells in encoded.items() if isinstance(cells, BlockCells)}
+        components = {name: cells.components for name, cells in blocks.items()}
+        present = {name: cells.present for name, cells in blocks.items()}
+        if self.rest is not None:
+            plain = _plain(encoded)
+            components[REST] = self.rest.components(plain)
+            present[REST] = np.ones(len(plain), dtype=bool)
+        return components, present
+
+    def deviations(self, encoded: Mapping[str, Cells], *, as_new: bool = False) -> dict[tuple[str, str], Column]:
+        """Return how rare it is that two blocks go together so badly; the usual number where one is missing.
+
+        With `as_new`, of the rows of fitting, as if they had not been there.
+        """
+        components, present = self._components(encoded)
+        by_pair = {}
+        for (one, other), agreement in self.pairs.items():
+            in_both = present[one] & present[other]
+            measure = agreement.as_new if as_new else agreement.deviations
+            by_pair[one, other] = np.full(len(in_both), USUAL)
+            by_pair[one, other][in_both] = measure(components[one][in_both], components[other][in_both])
+        return by_pair
+
+    def numbers(self, encoded: Mapping[str, Cells], *, as_new: bool = False) -> Matrix:  # (n, pairs)
+        """Return the numbers of a vector that say how badly the pairs of blocks go together."""
+        columns = self.deviations(encoded, as_new=as_new).values()
+        length = len(next(iter(encoded.values())).gaps)
+        return WEIGHT * (np.column_stack(list(columns)) - USUAL) if columns else np.empty((length, 0))
+
+    def names(self) -> list[str]:
+        """Return the names of the pairs."""
+        return [pair_name(pair) for pair in self.pairs]
+
+    def by_block(self, encoded: Mapping[str, Cells]) -> dict[str, Column]:
+        """Return how many deviations off each block and each pair is; NaN where a block is missing."""
+        by_block = {
+            name: np.where(cells.present, cells.deviations, np.nan)
+            for name, cells in encoded.items()
+            if isinstance(cells, BlockCells)
+        }
+        if self.rest is not None and self.rest_rarity is not None:
+            by_block[REST] = self.rest_rarity.deviations(self.rest.oddness(_plain(encoded, drawn_in=False)))
+        for pair, deviations in self.deviations(encoded).items():
+            missing = np.isnan(by_block[pair[0]]) | np.isnan(by_block[pair[1]])
+            by_block[pair_name(pair)] = np.where(missing, np.nan, deviations)
+        return by_block
+
+    def state(self) -> tuple[State, Arrays]:
+        """Return what was learned, as JSON values and arrays."""
+        plain: State = {"pairs": []}
+        arrays: Arrays = {}
+        for number, (pair, agreement) in enumerate(self.pairs.items()):
+            state, learned = agreement.state()
+            plain["pairs"].append({"blocks": list(pair), **state})
+            arrays |= {f"pair{number}.{name}": array for name, array in learned.items()}
+        if self.rest is not None and self.rest_rarity is not None:
+            plain["rest"], learned = self.rest.state()
+            arrays |= {f"rest.{name}": array for name, array in learned.items()}
+            plain["rest_rarity"], learned = self.rest_rarity.state()
+            arrays |= {f"rest_rarity.{name}": array for name, array in learned.items()}
+        return plain, arrays
+
+    @classmethod
+    def restored(cls, state: State, arrays: Arrays) -> Self:
+        """Return the value with this state."""
+        mixed = cls(None, None, {})
+        if "rest" in state:
+            mixed.rest = MainComponents.restored(state["rest"], part_of(arrays, "rest."))
+            mixed.rest_rarity = Rarity.restored(state["rest_rarity"], part_of(arrays, "rest_rarity."))
+        for number, pair in enumerate(state["pairs"]):
+            one, other = pair["blocks"]
+            mixed.pairs[one, other] = Agreement.restored(pair, part_of(arrays, f"pair{number}."))
+        return mixed
+
+
+def pair_name(pair: tuple[str, str]) -> str:
+    """Return what two blocks together are called."""
+    return f"{pair[0]} and {pair[1]}"
+
+
+def _plain(encoded: Mapping[str, Cells], *, drawn_in: bool = True) -> Matrix:
+    """Return the numbers of all columns that are no blocks.
+
+    Drawn in, no cell says more than a usual one, and one that cannot be read, or is new, says nothing.
+    """
+    parts = [np.empty((len(next(iter(encoded.values())).gaps), 0))]
+    for cells in encoded.values():
+        if isinstance(cells, BlockCells):
+            continue
+        block = cells.block
+        if drawn_in:
+            block = np.clip(block, -USUAL_RANGE, USUAL_RANGE)
+            for where in cells.faults.values():
+                block[where] = 0.0
+        parts.append(block)
+    return np.concatenate(parts, axis=1)

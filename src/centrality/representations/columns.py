@@ -126,9 +126,8 @@ class LeftOut(ColumnEncoder):
 
     def changes(self, values: pa.ChunkedArray) -> dict[str, Mask]:
         """Say which values are not what all of fitting were; numbers are compared as such, however they are written."""
-        there = mask_of(values.is_valid().combine_chunks())
         if self.is_empty:
-            return {FILLED: there}
+            return {FILLED: mask_of(values.is_valid())}
         texts = texts_of(values)
         same = mask_of(pc.equal(texts, self.value).fill_null(False))  # noqa: FBT003
         number = NumberFormat().read(pa.array([self.value]))[0][0]
@@ -164,9 +163,9 @@ def texts_of(values: pa.ChunkedArray) -> pa.Array:
     return values.cast(pa.string()).combine_chunks()
 
 
-def mask_of(values: pa.Array) -> Mask:
+def mask_of(values: pa.Array | pa.ChunkedArray) -> Mask:
     """Return an Arrow array of booleans as a numpy array."""
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=bool)
+    return np.asarray(values, dtype=bool)
 
 
 @dataclass
@@ -186,11 +185,11 @@ class Numbers(ColumnEncoder):
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray, writing: NumberFormat | None = None) -> "Numbers | LeftOut":
         """Read the column; its scale is set by `scale_together`, once all columns of numbers are read."""
-        x, wrong = _floats(name, values, writing)
+        x, unreadable = _floats(name, values, writing)
         present = x[~np.isnan(x)]
         if len(present) == 0:
             return LeftOut.empty()
-        missing = 1 - (len(present) + int(wrong.sum())) / len(x)
+        missing = 1 - (len(present) + int(unreadable.sum())) / len(x)
         if (present == present[0]).all() and missing == 0:
             return LeftOut.constant(float(present[0]))
         with np.errstate(over="ignore"):
@@ -215,16 +214,16 @@ class Numbers(ColumnEncoder):
         return not (self.writing.decimals or self.writing.before or self.writing.after)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        x, wrong = _floats(name, values, self.writing)
+        x, unreadable = _floats(name, values, self.writing)
         absent = np.isnan(x)
-        gaps = absent & ~wrong
+        gaps = absent & ~unreadable
         z = self.scaling().scaled(np.where(absent, self.center, x)[:, None])[:, 0]
-        faults = {NO_NUMBER: wrong}
+        faults = {NO_NUMBER: unreadable}
         writing = self.writing or NumberFormat()
-        if wrong.any():
-            two = np.zeros(len(wrong), dtype=bool)
-            two[wrong] = writing.two_readings(texts_of(values).filter(pa.array(wrong)))
-            faults |= {NO_NUMBER: wrong & ~two, TWO_NUMBERS: two}
+        if unreadable.any():
+            two = np.zeros(len(unreadable), dtype=bool)
+            two[unreadable] = writing.two_readings(texts_of(values).filter(pa.array(unreadable)))
+            faults |= {NO_NUMBER: unreadable & ~two, TWO_NUMBERS: two}
         if (writing.before or writing.after) and self.center and not absent.all():
             size = float(np.nanmedian(np.abs(x))) / abs(self.center)
             jumps = not 1 / JUMP < size < JUMP
@@ -269,7 +268,8 @@ class Numbers(ColumnEncoder):
     def take_values(self) -> NDArray[np.float64]:
         """Return the values of fitting, and forget them."""
         assert self._present is not None
-        values, self._present = self._present, None
+        values = self._present
+        self._present = None
         return values
 
     def scaling(self) -> Scaling:
@@ -284,7 +284,8 @@ def scale_together(columns: Sequence[Numbers]) -> None:
         return
     scaling = Scaling.of_columns([values for _, values in varying])
     for (column, values), center, weight in zip(varying, scaling.center.tolist(), scaling.weight.tolist(), strict=True):
-        column.center, column.weight = center, weight
+        column.center = center
+        column.weight = weight
         column.far = max(FAR, float(column.scaling().scaled(values[:, None]).max()))
 
 
@@ -320,13 +321,13 @@ class Vectors(ColumnEncoder):
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray) -> "Vectors | LeftOut":
-        there = mask_of(values.is_valid().combine_chunks())
-        if not there.any():
+        present = mask_of(values.is_valid())
+        if not present.any():
             return LeftOut.empty()
         width = int(pc.list_value_length(values.drop_null())[0].as_py())
-        vectors = _vectors(name, values, width)[there]
+        vectors = _vectors(name, values, width)[present]
         center = vectors.mean(0)
-        return cls(center, float(np.sqrt(np.square(vectors - center).sum(1).mean())) or 1.0, 1 - float(there.mean()))
+        return cls(center, float(np.sqrt(np.square(vectors - center).sum(1).mean())) or 1.0, 1 - float(present.mean()))
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         vectors = _vectors(name, values, len(self.center))
@@ -352,21 +353,22 @@ class Vectors(ColumnEncoder):
 def _vectors(name: str, values: pa.ChunkedArray, width: int) -> NDArray[np.float64]:  # (n, width)
     """Return lists of so many finite numbers as rows, NaN where there is none; raise if one has more or fewer."""
     lists = values.cast(pa.list_(pa.float64())).combine_chunks()
-    there = mask_of(lists.is_valid())
+    present = mask_of(lists.is_valid())
     lengths = pc.list_value_length(lists).drop_null().to_numpy()
     if width == 0 or (lengths != width).any():
-        wrong = int(lengths[lengths != width][0]) if (lengths != width).any() else 0
-        raise TableError(f"Column {name!r}: lists of {width or 'some'} numbers were wanted, got one of {wrong}.")
+        length = int(lengths[lengths != width][0]) if (lengths != width).any() else 0
+        raise TableError(f"Column {name!r}: lists of {width or 'some'} numbers were wanted, got one of {length}.")
     vectors = np.full((len(lists), width), np.nan)
-    vectors[there] = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
-    if not np.isfinite(vectors[there]).all():
+    vectors[present] = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    if not np.isfinite(vectors[present]).all():
         raise TableError(f"Column {name!r}: lists of finite numbers were wanted, got a gap or infinity in one.")
     return vectors
 
 
 RARE = 0.005  # categories below this share of the rows are taken together
 FEW = 0.05  # those taken together are odd themselves where they are no more of the rows than that
-OTHER, MISSING = "(other)", "(missing)"  # levels that stand for rare ones and gaps
+OTHER = "(other)"  # the level that stands for rare ones
+MISSING = "(missing)"  # the level that stands for gaps
 
 
 @dataclass
@@ -388,7 +390,8 @@ class Categories(ColumnEncoder):
         if len(counts) == 1:
             only = next(iter(counts))
             return LeftOut.empty() if only == MISSING else LeftOut.constant(only)
-        total, once = sum(counts.values()), [level for level, count in counts.items() if count == 1]
+        total = sum(counts.values())
+        once = [level for level, count in counts.items() if count == 1]
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
         other = OTHER
         while other in counts:  # which some write themselves
@@ -401,11 +404,11 @@ class Categories(ColumnEncoder):
         return cls(levels, shares, rare if other in counts else [], bool(order), other, once)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        given = texts_of(values)
-        texts = given.fill_null(MISSING)
+        texts = texts_of(values)
+        gaps = mask_of(texts.is_null())
+        texts = texts.fill_null(MISSING)
         codes = pc.index_in(texts, pa.array(self.levels, pa.string()))
-        gaps, unseen = mask_of(pc.is_null(given)), mask_of(pc.is_null(codes))
-        unseen &= ~mask_of(pc.is_in(texts, pa.array(self.rare, pa.string())))
+        unseen = mask_of(codes.is_null()) & ~mask_of(pc.is_in(texts, pa.array(self.rare, pa.string())))
         shares = np.array(self.shares)
         block = np.tile(-shares, (len(texts), 1))
         level = codes.fill_null(self._rarest()).to_numpy()
@@ -440,9 +443,9 @@ class Categories(ColumnEncoder):
         are from each other. It is put as far off as a number that is as rare: by √(-2 log share) deviations.
         """
         shares = np.array(self.shares)
-        usual = np.linalg.norm(np.eye(len(shares)) - shares, axis=1) / self._deviation()
+        distances = np.linalg.norm(np.eye(len(shares)) - shares, axis=1) / self._deviation()
         rare = shares < [FEW if self.rare and level == self.other else RARE for level in self.levels]
-        return np.where(rare, np.maximum(np.sqrt(-2 * np.log(shares)) / usual, 1.0), 1.0)
+        return np.where(rare, np.maximum(np.sqrt(-2 * np.log(shares)) / distances, 1.0), 1.0)
 
     def typical(self, z: NDArray[np.floating]) -> str:
         return self.levels[int(np.argmax(z * self._deviation() + np.array(self.shares)))]
@@ -453,8 +456,8 @@ class Categories(ColumnEncoder):
     def describe(self) -> str:
         shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if self.rare else ""
         gap = ", missing being one of them" if MISSING in self.levels else ""
-        own = [level for level in self.levels if level not in (self.other, MISSING)]
-        order = f" from {own[0]!r} to {own[-1]!r}" if self.in_order and own else ""
+        named = [level for level in self.levels if level not in (self.other, MISSING)]
+        order = f" from {named[0]!r} to {named[-1]!r}" if self.in_order and named else ""
         return f"category, {len(self.levels)} levels{order}{gap}{shared}"
 
 
@@ -502,12 +505,14 @@ class Words(ColumnEncoder):
             components = TruncatedSVD(COMPONENTS, random_state=0).fit(weighted).components_.astype(np.float32)
         else:  # so few that each may be a component
             components = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary), dtype=np.float32)
-        distinct, missing = pc.count_distinct(texts).as_py(), texts.null_count / len(texts)
+        distinct = pc.count_distinct(texts).as_py()
+        missing = texts.null_count / len(texts)
         words = cls(vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, distinct, missing)
         words.marks_gaps = missing > 0
         counts = words._counts(texts)
         projected = words._projected(counts, words.idf)
-        words.center, words.factor = projected.mean(0), float(np.sqrt(projected.var(0).sum())) or 1.0
+        words.center = projected.mean(0)
+        words.factor = float(np.sqrt(projected.var(0).sum())) or 1.0
         words.rarest = float(np.log((1 + len(texts)) / 3) + 1)  # scikit-learn's idf where two texts have the n-gram
         mean_idf, weights = words._mean_idf(texts, counts, words.idf)
         if weights.any():
@@ -527,13 +532,15 @@ class Words(ColumnEncoder):
 
     def encode_as_new(self, name: str, values: pa.ChunkedArray) -> Cells:
         texts = self._texts(values)
-        n, counts = len(texts), self._counts(texts)
+        n = len(texts)
+        counts = self._counts(texts)
         texts_with = np.maximum(np.rint((1 + n) / np.exp(self.idf - 1)) - 1, 1)  # the inverse of scikit-learn's idf
         counts.data[texts_with[counts.indices] == 1] = 0  # no other text has the n-gram: to a new one it is unknown
         return self._encoded(texts, counts, np.log(n / texts_with) + 1)  # the idf without the text itself
 
     def _encoded(self, texts: pa.Array, counts: "csr_matrix", idf: Column) -> Cells:
-        projected, gaps = self._projected(counts, idf), mask_of(pc.is_null(texts))
+        projected = self._projected(counts, idf)
+        gaps = mask_of(texts.is_null())
         faults = {NEW_VALUE: (projected == 0).all(1) & ~gaps}
         if self.missing == 0:
             faults[NEW_GAP] = gaps

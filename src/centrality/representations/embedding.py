@@ -1,8 +1,7 @@
 """Embed items by a pretrained encoder, and keep the results."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -26,18 +25,23 @@ Loaded = TypeVar("Loaded")
 
 def pretrained(load: Callable[..., Loaded], name: str, *, download: bool, kind: str) -> Loaded:
     """Return `load(name)` from a folder or from the cache on disk; from the network only with `download`."""
-    with _without_progress_bars():
-        try:
-            return load(name, local_files_only=True)
-        except (OSError, ValueError) as missing:
-            if Path(name).is_dir():
-                raise FileNotFoundError(f"The folder {name} holds no model that can be loaded: {missing}") from None
-            if not download:
-                raise not_on_disk(name, kind) from None
+    logging = optional("transformers", "text").utils.logging
+    had_progress_bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return load(name, local_files_only=True)
+    except (OSError, ValueError) as missing:
+        if Path(name).is_dir():
+            raise FileNotFoundError(f"The folder {name} holds no model that can be loaded: {missing}") from None
+        if not download:
+            raise not_on_disk(name, kind) from None
         try:
             return load(name)
         except (OSError, ValueError) as failed:
             raise FileNotFoundError(f"{not_on_disk(name, kind)} Downloading it failed: {failed}") from None
+    finally:
+        if had_progress_bars:
+            logging.enable_progress_bar()
 
 
 def not_on_disk(name: str, kind: str) -> FileNotFoundError:
@@ -46,19 +50,6 @@ def not_on_disk(name: str, kind: str) -> FileNotFoundError:
         f"The weights of {name!r} are not on this disk. Give a folder that holds them, {kind}('/path/to/folder'), "
         f"or let them be downloaded, {kind}({name!r}, download=True) (in a terminal: --download)."
     )
-
-
-@contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    """Turn off progress bars while weights are read; restore the user's setting afterwards."""
-    logging = optional("transformers", "text").utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def fingerprint(module: "torch.nn.Module", *settings: object) -> str:
@@ -101,6 +92,7 @@ class Embedding(Representation):
     """
 
     scaled = True
+    model: "str | torch.nn.Module"
     batch_size: int  # items encoded together
     column: str | None
     normalize: bool
@@ -133,7 +125,7 @@ class Embedding(Representation):
         _, items = chosen_column(X, self.columns_[0] if self.columns_ else self.column)
         if not hasattr(self, "_encoder"):
             self._encoder = self._load_encoder()
-            require_same(self.fingerprint_, self._encoder.fingerprint, self._name())
+            require_same(self.fingerprint_, self._encoder.fingerprint, self._model_name)
         return self._scaled(self._with_unit_length(self._encode(items)))
 
     def _load_encoder(self) -> Encoder:
@@ -145,10 +137,6 @@ class Embedding(Representation):
 
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:  # (n, d)
         """Return the encoder's vectors, unscaled; NaN for an item that could not be read, zeros for one of nothing."""
-        raise NotImplementedError
-
-    def _name(self) -> str:
-        """Return the encoder's name for descriptions."""
         raise NotImplementedError
 
     def _with_unit_length(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -165,6 +153,11 @@ class Embedding(Representation):
         away = -self._center / length if length else np.eye(1, vectors.shape[1])[0]
         scaled[~vectors.any(axis=1)] = FAR * np.sqrt(vectors.shape[1]) * away  # the root: the usual length
         return np.asarray(scaled, dtype=np.float32)
+
+    @property
+    def _model_name(self) -> str:
+        """Return what messages and descriptions call the encoder."""
+        return self.model if isinstance(self.model, str) else type(self.model).__name__
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
@@ -184,6 +177,8 @@ class Embedding(Representation):
         return plain, {"center": self._center}
 
     def restore(self, state: State, arrays: Arrays) -> Self:
-        self.columns_, self.fingerprint_ = state["columns"], state["fingerprint"]
-        self._scale, self._center = float(state["scale"]), arrays["center"]
+        self.columns_ = state["columns"]
+        self.fingerprint_ = state["fingerprint"]
+        self._scale = float(state["scale"])
+        self._center = arrays["center"]
         return self

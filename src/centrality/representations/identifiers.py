@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from centrality.representations._date_texts import learn_format
+from centrality.representations.dates import learn_format
 from centrality.tables.columns import is_text
 from centrality.tables.written_numbers import learn_writing
 
@@ -46,32 +46,44 @@ def names_rows(column: pa.ChunkedArray) -> bool:
 def too_long_to_measure(values: pa.ChunkedArray) -> bool:
     """Say whether whole numbers can only be codes: arithmetic would round them, and they are no moments."""
     ends = pc.min_max(values)
-    least, largest = ends["min"].as_py(), ends["max"].as_py()
+    least = ends["min"].as_py()
+    largest = ends["max"].as_py()
     if least is None or min(abs(least), abs(largest)) < BEYOND_DOUBLES or (least < 0 < largest):
         return False
     return not NANOSECONDS[0] <= least <= largest < NANOSECONDS[1]
 
 
-def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> dict[str, bool]:
+def identifiers(
+    names: Sequence[str], rows: int, numbers_of: Callable[[str, int], NDArray[np.float64]]
+) -> dict[str, bool]:
     """Return the columns of numbers that may be identifiers, and of each whether it surely is one.
 
     It is one if fewer numbers come again than chance would let: of so many whole numbers in such a range. It may be one
-    if all are different and equally long, and correlate with no other column. `read(name, step)` returns every step-th
-    number of a column; memory holds one whole column, and few rows of all.
+    if all are different and equally long, and correlate with no other column. `numbers_of(name, step)` returns every
+    step-th number of a column; memory holds one whole column, and few rows of all.
     """
-    found, likely = {}, []
+    sure = {}
+    likely = []
     for name in names:
-        x = read(name, 1)
+        x = numbers_of(name, 1)
         if is_unique_by_design(x):
-            found[name] = True
+            sure[name] = True
         elif _may_identify(x):
             likely.append(name)
     if not likely:
-        return found
+        return sure
+    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
+
+    # Ranks of mean zero and unit length, so that products of two are rank correlations; a gap has rank zero.
     step = -(-rows // LOOKED_AT)
-    ranks = {name: _ranks(read(name, step)) for name in names}
+    ranks = {}
+    for name in names:
+        rank = rankdata(numbers_of(name, step), nan_policy="omit")
+        centred = np.where(np.isnan(rank), np.nanmean(rank), rank)
+        centred = centred - centred.mean()
+        ranks[name] = centred / (np.linalg.norm(centred) or 1.0)
     alone = [n for n in likely if all(abs(ranks[n] @ ranks[other]) < ORDER for other in names if other != n)]
-    return found | dict.fromkeys(alone, False)
+    return sure | dict.fromkeys(alone, False)
 
 
 def is_unique_by_design(x: NDArray[np.float64]) -> bool:
@@ -91,18 +103,9 @@ def is_unique_by_design(x: NDArray[np.float64]) -> bool:
 
 def _may_identify(x: NDArray[np.float64]) -> bool:
     """Say whether the numbers are whole, all different, and have all the same length."""
-    for some in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
-        if len(x) < FEW_ROWS or not (some == np.floor(some)).all() or len(np.unique(some)) < len(some):
+    for numbers in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
+        if len(x) < FEW_ROWS or not (numbers == np.floor(numbers)).all() or len(np.unique(numbers)) < len(numbers):
             return False  # also for NaN
-    least, largest = np.abs(x).min(), np.abs(x).max()
+    least = np.abs(x).min()
+    largest = np.abs(x).max()
     return bool(least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest)))
-
-
-def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks of mean zero and unit length, so that products of two are rank correlations; a gap has rank zero."""
-    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
-
-    ranks = rankdata(x, nan_policy="omit")
-    ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
-    centred = ranks - ranks.mean()
-    return np.asarray(centred / (np.linalg.norm(centred) or 1.0))

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,16 +54,6 @@ class SkippedImages:
             warn_caller(f"Images that could not be read have no score {unread}.", DataNote)
 
 
-class VectorStore(Protocol):
-    """Keeps vectors of images, by what these show."""
-
-    def get(self, key: str) -> NDArray[np.float32] | None:
-        """Return the vector that was kept under this key, or None."""
-
-    def put(self, key: str, vector: NDArray[np.float32]) -> None:
-        """Keep the vector under this key."""
-
-
 class Cache:
     """Keeps vectors in a folder, one small file each, written completely or not at all, so that none is damaged."""
 
@@ -90,6 +80,26 @@ class Cache:
     def _path(self, key: str) -> Path:
         assert self.folder is not None
         return self.folder / key[:2] / f"{key}.npy"
+
+
+REMEMBERED = 20_000  # vectors of pictures, so that scoring rows several times reads them once
+
+
+class Memory:
+    """Remembers the last vectors that were computed, by what the pictures show."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    def get(self, key: str) -> NDArray[np.float32] | None:
+        """Return the vector that was kept under this key, or None."""
+        return self._vectors.get(key)
+
+    def put(self, key: str, vector: NDArray[np.float32]) -> None:
+        """Keep the vector under this key, in the place of the oldest if there are very many."""
+        if len(self._vectors) >= REMEMBERED:
+            del self._vectors[next(iter(self._vectors))]
+        self._vectors[key] = vector
 
 
 def content_of(item: object) -> tuple[str, bytes | NDArray[np.uint8]]:
@@ -142,37 +152,33 @@ class VisionEncoder:
         if isinstance(model, str):  # a missing extra is named before the torch that it installs
             optional(*(("transformers", "images") if by_transformers else ("timm", "timm")))
         self.device = find_encoder_device(device)
-        self.size, self.mean, self.std = size, mean, std
-        self.processor: Any = None  # that of transformers, which prepares the images for its models
+        self.size = size
+        self.mean = mean
+        self.std = std
+        self.processor: Any = None  # that of transformers
         if not isinstance(model, str):
             self.module = model
         elif by_transformers:
-            self._load_transformers(CLIP if model == "clip" else model, download=download)
+            name = CLIP if model == "clip" else model
+            library = optional("transformers", "images")
+            load_processor = library.AutoImageProcessor.from_pretrained  # prepares the images for the model
+            self.processor = pretrained(load_processor, name, download=download, kind="Images")
+            self.module = pretrained(library.AutoModel.from_pretrained, name, download=download, kind="Images")
         else:
-            self._load_timm(model, download=download)
+            timm = optional("timm", "timm")
+            config = timm.get_pretrained_cfg(model)
+            if config is None:
+                raise InputError(f"timm knows no model {model!r}. Its names: timm.list_models(pretrained=True).")
+            find_in_cache = optional("huggingface_hub", "timm").try_to_load_from_cache
+            if not download and not isinstance(find_in_cache(config.hf_hub_id or model, "model.safetensors"), str):
+                raise not_on_disk(model, "Images")
+            self.module = timm.create_model(model, pretrained=True, num_classes=0)
+            self.size = config.input_size[-1]
+            self.mean = config.mean
+            self.std = config.std
         self.module = self.module.to(self.device).eval()
         how = self.processor.to_json_string() if self.processor is not None else (self.size, self.mean, self.std)
         self.fingerprint = fingerprint(self.module, how)
-
-    def _load_transformers(self, name: str, *, download: bool) -> None:
-        """Load a model that transformers knows, and what prepares images for it."""
-        transformers = optional("transformers", "images")
-        self.processor = pretrained(
-            transformers.AutoImageProcessor.from_pretrained, name, download=download, kind="Images"
-        )
-        self.module = pretrained(transformers.AutoModel.from_pretrained, name, download=download, kind="Images")
-
-    def _load_timm(self, name: str, *, download: bool) -> None:
-        """Load a model that timm knows, and how images are prepared for it."""
-        timm = optional("timm", "timm")
-        config = timm.get_pretrained_cfg(name)
-        if config is None:
-            raise InputError(f"timm knows no model {name!r}. Its names: timm.list_models(pretrained=True).")
-        cached = optional("huggingface_hub", "timm").try_to_load_from_cache
-        if not download and not isinstance(cached(config.hf_hub_id or name, "model.safetensors"), str):
-            raise not_on_disk(name, "Images")
-        self.module = timm.create_model(name, pretrained=True, num_classes=0)
-        self.size, self.mean, self.std = config.input_size[-1], config.mean, config.std
 
     def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
         """Return one vector for each picture."""
@@ -181,7 +187,10 @@ class VisionEncoder:
         if self.processor is not None:
             pixels = self.processor(images=pictures, return_tensors="pt")["pixel_values"]
         else:
-            pixels = torch.from_numpy(np.stack([self._prepared(picture) for picture in pictures]))
+            bicubic = optional("PIL.Image", "images").Resampling.BICUBIC
+            resized = [np.asarray(one.resize((self.size, self.size), bicubic), dtype=np.float32) for one in pictures]
+            prepared = [((one / 255 - self.mean) / self.std).transpose(2, 0, 1).astype(np.float32) for one in resized]
+            pixels = torch.from_numpy(np.stack(prepared))
         with torch.inference_mode():
             pixels = pixels.to(self.device)
             of_clip = getattr(self.module, "get_image_features", None) if self.processor is not None else None
@@ -191,22 +200,15 @@ class VisionEncoder:
             raise InputError(f"The model must give one vector an image, got shape {tuple(vectors.shape)}.")
         return np.asarray(vectors.float().cpu().numpy(), dtype=np.float32)
 
-    def _prepared(self, picture: "Image") -> NDArray[np.float32]:  # (3, size, size)
-        """Return the pixels in the size and units that the model was trained on."""
-        bicubic = optional("PIL.Image", "images").Resampling.BICUBIC
-        pixels = np.asarray(picture.resize((self.size, self.size), bicubic), dtype=np.float32) / 255
-        return ((pixels - self.mean) / self.std).transpose(2, 0, 1).astype(np.float32)
-
 
 def _vectors(output: Any) -> "torch.Tensor":  # (n, d)
     """Return one vector for each image from the model's output, whose type depends on the model."""
-    if hasattr(output, "pooler_output") and output.pooler_output is not None:
+    vectors = output
+    if getattr(output, "pooler_output", None) is not None:
         vectors = output.pooler_output
     elif hasattr(output, "last_hidden_state"):
         states = output.last_hidden_state
         vectors = states[:, 0] if states.ndim == 3 else states  # the first token represents the whole image
-    else:
-        vectors = output
     pooled: torch.Tensor = vectors.mean((2, 3)) if vectors.ndim == 4 else vectors
     return pooled
 
@@ -301,7 +303,7 @@ class Images(Embedding):
         return np.stack([no_vector if vector is None else vector for vector in vectors])
 
     def vectors_or_none(
-        self, items: Sequence[object], memory: "VectorStore | None" = None
+        self, items: Sequence[object], memory: Memory | None = None
     ) -> tuple[list[NDArray[np.float32] | None], str]:
         """Return the encoder's vector of each image, and the encoder's fingerprint.
 
@@ -317,36 +319,30 @@ class Images(Embedding):
         return of_unit_length, mark
 
     def _in_batches(
-        self, items: Sequence[object], store: "VectorStore", skipped: SkippedImages
+        self, items: Sequence[object], store: Cache | Memory, skipped: SkippedImages
     ) -> list[NDArray[np.float32] | None]:
+        """Return the vector of each image, from the store or encoded with others; None for one that cannot be read."""
         from tqdm import tqdm
 
         size = whole_number("batch_size", self.batch_size)
-        vectors: list[NDArray[np.float32] | None] = []
-        for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
-            vectors.extend(self._batch(items[start : start + size], start, store, skipped))
-        return vectors
-
-    def _batch(
-        self, items: Sequence[object], start: int, cache: "VectorStore", skipped: SkippedImages
-    ) -> list[NDArray[np.float32] | None]:
-        """Return the vectors of a few images, from the cache or encoded together; None for one that cannot be read."""
         vectors: list[NDArray[np.float32] | None] = [None] * len(items)
-        keys: dict[int, str] = {}
-        pictures: list[Image] = []
-        for i, item in enumerate(items):
-            with skipped.caught(item, start + i):
-                key, content = content_of(item)
-                vectors[i] = cache.get(key)
-                if vectors[i] is None:
-                    pictures.append(decode(content))
-                    keys[i] = key
-        if pictures:
+        for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
+            keys: dict[int, str] = {}
+            pictures: list[Image] = []
+            for i, item in enumerate(items[start : start + size], start):
+                with skipped.caught(item, i):
+                    key, content = content_of(item)
+                    vectors[i] = store.get(key)
+                    if vectors[i] is None:
+                        pictures.append(decode(content))
+                        keys[i] = key
+            if not pictures:
+                continue
             for (i, key), picture, vector in zip(keys.items(), pictures, self._encoder(pictures), strict=True):
                 low, high = np.array(picture.getextrema()).reshape(-1, 2).T  # of each colour
                 vector = np.zeros_like(vector) if (high - low < VISIBLE).all() else vector
+                store.put(key, vector)
                 vectors[i] = vector
-                cache.put(key, vector)
         return vectors
 
     def warm_up(self) -> None:
@@ -365,11 +361,8 @@ class Images(Embedding):
             device=self.device,
         )
 
-    def _name(self) -> str:
-        return self.model if isinstance(self.model, str) else type(self.model).__name__
-
     def describe(self) -> dict[str, str]:
-        how = "by its edges and colours" if self._name() == GRADIENTS else f"as {self._name()} sees it"
+        how = "by its edges and colours" if self._model_name == GRADIENTS else f"as {self._model_name} sees it"
         return {self.columns_[0] if self.columns_ else "image": f"image, {how}"}
 
     def state(self) -> tuple[State, Arrays]:

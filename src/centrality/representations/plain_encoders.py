@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 BUCKETS = 4096  # places that n-grams are hashed to
 NUMBERS = 256  # of a text: so many sums of places
-SIZE, CELL, TURNS = 64, 8, 9  # pixels of an image's side and of a cell's; directions of edges
+SIZE = 64  # pixels of an image's side
+CELL = 8  # pixels of a cell's side
+TURNS = 9  # directions of edges
 COLOURS = 4  # squares along a side whose mean colour is taken
 
 # Brightness, red against green, blue against yellow: in grey pictures the last two do not vary, so that a red one
@@ -81,24 +83,21 @@ class GradientEncoder:
 
     def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
         """Return one vector for each picture."""
-        return np.stack([self._vector(picture) for picture in pictures]).astype(np.float32)
-
-    def _vector(self, picture: "Image") -> Matrix:
-        image = optional("PIL.Image", "images")
-        pixels = np.asarray(picture.resize((SIZE, SIZE), image.Resampling.BILINEAR), dtype=np.float64) / 255
+        bilinear = optional("PIL.Image", "images").Resampling.BILINEAR
+        row, column = np.indices((SIZE, SIZE)) // CELL
+        cells = SIZE // CELL
         side = SIZE // COLOURS
-        colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
-        return np.concatenate([_edges(pixels.mean(2)).ravel(), (colours @ OPPONENTS).ravel()])
-
-
-def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
-    """Return the strength of edges of each direction in each cell; a cell with edges has unit length."""
-    down, across = np.gradient(grey)
-    strength, angle = np.hypot(down, across), np.arctan2(down, across) % np.pi
-    turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
-    row, column = np.indices(grey.shape) // CELL
-    cells = SIZE // CELL
-    place = (row * cells + column) * TURNS + turn
-    found = np.bincount(place.ravel(), strength.ravel(), minlength=cells * cells * TURNS).reshape(cells, cells, TURNS)
-    length = np.sqrt(np.square(found).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
-    return np.asarray(found / length / cells)
+        vectors = []
+        for picture in pictures:
+            pixels = np.asarray(picture.resize((SIZE, SIZE), bilinear), dtype=np.float64) / 255
+            colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
+            # The strength of edges of each direction in each cell; a cell with edges has unit length.
+            down, across = np.gradient(pixels.mean(2))
+            angle = np.arctan2(down, across) % np.pi
+            turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
+            place = (row * cells + column) * TURNS + turn
+            edges = np.bincount(place.ravel(), np.hypot(down, across).ravel(), minlength=cells * cells * TURNS)
+            edges = edges.reshape(cells, cells, TURNS)
+            length = np.sqrt(np.square(edges).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
+            vectors.append(np.concatenate([(edges / length / cells).ravel(), (colours @ OPPONENTS).ravel()]))
+        return np.stack(vectors).astype(np.float32)

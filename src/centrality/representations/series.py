@@ -79,12 +79,16 @@ class Series(Representation):
         with unchanged_on_failure(self):
             if self.features not in FEATURES:
                 raise InputError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}.")
-            self.columns_ = self._columns_read(X)
+            self.columns_ = None
+            if is_frame(X):
+                names = as_arrow(X).column_names
+                chosen = names if self.column is None else self.column
+                self.columns_ = [chosen] if isinstance(chosen, str) else list(chosen)
+                require(names, self.columns_)
             features, self._channels = self._compute_features(X, None)
-            with np.errstate(invalid="ignore"):
-                known = ~np.isnan(features).all(0)
+            defined = ~np.isnan(features).all(0)
             self._fill = np.zeros(features.shape[1])
-            self._fill[known] = np.nanmedian(features[:, known], axis=0)
+            self._fill[defined] = np.nanmedian(features[:, defined], axis=0)
         return self
 
     def transform(self, X: ItemsLike) -> NDArray[np.float64]:  # (n, features of every channel)
@@ -120,7 +124,8 @@ class Series(Representation):
         starts = self.starts(length)
         if len(starts) != len(scores):
             raise InputError(f"A series of {length} moments has {len(starts)} windows, got {len(scores)} scores.")
-        total, count = np.zeros((length, *scores.shape[1:])), np.zeros(length)
+        total = np.zeros((length, *scores.shape[1:]))
+        count = np.zeros(length)
         for start, score in zip(starts, scores, strict=True):
             total[start : start + window] += score
             count[start : start + window] += 1
@@ -145,9 +150,9 @@ class Series(Representation):
 
     def describe(self) -> dict[str, str]:
         check_is_fitted(self)
-        each = f"{self.features} of {self._channels} channel{'s' if self._channels > 1 else ''}"
+        features = f"{self.features} of {self._channels} channel{'s' if self._channels > 1 else ''}"
         how = f"windows of {self._window()[0]} moments" if self.window is not None else "a series in each row"
-        return {", ".join((self.columns_ or ["series"])[:3]): f"{how}, {each}"}
+        return {", ".join((self.columns_ or ["series"])[:3]): f"{how}, {features}"}
 
     def types(self) -> dict[str, pa.DataType]:
         return {name: pa.float64() for name in self.columns_ or []}
@@ -157,7 +162,9 @@ class Series(Representation):
         return {"columns": self.columns_, "channels": self._channels}, {"fill": self._fill}
 
     def restore(self, state: State, arrays: Arrays) -> Self:
-        self.columns_, self._channels, self._fill = state["columns"], int(state["channels"]), arrays["fill"]
+        self.columns_ = state["columns"]
+        self._channels = int(state["channels"])
+        self._fill = arrays["fill"]
         return self
 
     def _window(self) -> tuple[int, int]:
@@ -167,27 +174,35 @@ class Series(Representation):
         window = whole_number("window", self.window, at_least=SHORTEST)
         return window, max(1, window // 2) if self.step is None else whole_number("step", self.step)
 
-    def _columns_read(self, X: ItemsLike) -> list[str] | None:
-        """Return the names of the columns that hold the values; None if X is not a table."""
-        if not is_frame(X):
-            return None
-        names = as_arrow(X).column_names
-        chosen = names if self.column is None else [self.column] if isinstance(self.column, str) else list(self.column)
-        require(names, chosen)
-        return chosen
-
     def _compute_features(self, X: ItemsLike, channels: int | None) -> tuple[NDArray[np.float64], int]:
         """Return the features of each series or window, NaN where one is undefined, and the number of channels."""
         items = self._items(X)
         if not items:
             raise InputError("Series were wanted, got none.")
         channels = items[0].shape[1] if channels is None else channels
+        kind = "Window" if self.window is not None else "Series"
         rows = []
         for i, item in enumerate(items):
             if item.shape[1] != channels:
                 raise InputError(f"Series of {channels} channels were wanted, but series {i} has {item.shape[1]}.")
-            rows.append(np.concatenate([self._channel_features(channel, i) for channel in item.T]))
-        return np.array(rows), channels
+            row: list[float] = []
+            for values in item.T:
+                if infinite := int(np.isinf(values).sum()):
+                    raise TableError(
+                        f"{kind} {i} has {infinite} infinite values: finite numbers were wanted, NaN for gaps."
+                    )
+                finite = np.flatnonzero(np.isfinite(values))
+                span = finite[-1] - finite[0] + 1 if len(finite) else 0
+                if len(finite) < SHORTEST or len(finite) < (1 - MOST_GAPS) * span:
+                    raise TableError(
+                        f"{kind} {i} has {len(finite)} values in {span} moments: at least {SHORTEST} were wanted, "
+                        f"and no more than {MOST_GAPS:.0%} gaps."
+                    )
+                bridged = np.interp(np.arange(finite[0], finite[-1] + 1), finite, values[finite])
+                bridged[np.abs(bridged) < TINY] = 0.0
+                row += self._catch22(bridged.tolist())["values"]
+            rows.append(row)
+        return np.array(rows, dtype=np.float64), channels
 
     def _items(self, X: ItemsLike) -> list[Item]:
         """Return each series or window as an array (length, channels)."""
@@ -200,23 +215,6 @@ class Series(Representation):
         series = _two_dimensional(X, 0)
         window, _ = self._window()
         return [series[start : start + window] for start in self.starts(len(series))]
-
-    def _channel_features(self, values: Item, i: int) -> NDArray[np.float64]:
-        """Return the features of one channel of series i, with gaps interpolated; raise if gaps are too many."""
-        kind = "Window" if self.window is not None else "Series"
-        if infinite := int(np.isinf(values).sum()):
-            raise TableError(f"{kind} {i} has {infinite} infinite values: finite numbers were wanted, NaN for gaps.")
-        known = np.flatnonzero(np.isfinite(values))  # the moments that have a value
-        span = known[-1] - known[0] + 1 if len(known) else 0
-        if len(known) < SHORTEST or len(known) < (1 - MOST_GAPS) * span:
-            raise TableError(
-                f"{kind} {i} has {len(known)} values in {span} moments: at least {SHORTEST} were wanted, "
-                f"and no more than {MOST_GAPS:.0%} gaps."
-            )
-        moments = np.arange(known[0], known[-1] + 1)
-        bridged = np.interp(moments, known, values[known])
-        bridged[np.abs(bridged) < TINY] = 0.0
-        return np.asarray(self._catch22(bridged.tolist())["values"], dtype=np.float64)
 
     def _catch22(self, values: list[float]) -> Any:
         """Return the "values" of the features of these numbers, and their "names"."""

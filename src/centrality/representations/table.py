@@ -13,11 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from centrality._internal.checks import warn_caller, whole_number
 from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
-from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, Representation, State, as_arrow
 from centrality.representations.block_columns import (
     BLOCKS,
-    BlockCells,
     BlockEncoder,
     LongTexts,
     Pictures,
@@ -26,9 +24,8 @@ from centrality.representations.block_columns import (
     are_short,
     are_vectors,
     may_be_pictures,
-    part_of,
 )
-from centrality.representations.blocks import severity_of
+from centrality.representations.blocks import BlockCells, MixedRows, part_of, severity_of
 from centrality.representations.columns import (
     Categories,
     Cells,
@@ -39,17 +36,15 @@ from centrality.representations.columns import (
     Words,
     scale_together,
 )
-from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days
+from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days, learn_format
 from centrality.representations.identifiers import FEW_ROWS, NEARLY_ALL, identifiers, too_long_to_measure
 from centrality.representations.images import GRADIENTS, Images
-from centrality.representations.mixed import MixedRows
 from centrality.tables.columns import (
     MORE_GAPS,
     MOST,
     NEW_GAP,
     READ_SO,
     CellIssues,
-    DataNote,
     TableError,
     checked_share,
     first_few,
@@ -65,10 +60,9 @@ if TYPE_CHECKING:
 
 MOST_SAID = 1_000_000
 LEAST_SAID = 5.0  # one in so many rows has blocks that go together as badly
-MOST_GAPS, TIMES_MORE = 0.5, 3.0  # a share of gaps above this, and so many times that of fitting, is said
+MOST_GAPS = 0.5  # a share of gaps above this is said, if it is more than that of fitting
+TIMES_MORE = 3.0  # by this factor
 LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
-
-
 MOST_SPELLINGS = 20_000  # different texts that are compared
 OFTEN = 0.005  # the share of the rows from which on another spelling is a doubt; a rarer one is an odd row
 YES = frozenset({"yes", "y", "true", "t", "1", "on", "ok", "ja", "j", "wahr", "oui", "si", "sí", "sim"})
@@ -179,23 +173,31 @@ class Table(Representation):
             mark = usual_decimal_mark(texts)
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
             self._leave_out_identifiers(table)
-            self._read_lone_block_in_full(table)
+            # All numbers of vectors or texts count where there is no other column that they could drown.
+            if len(self._columns_read()) == 1:
+                [name] = self._columns_read()
+                if isinstance(self._encoders[name], VectorBlock) and is_list(table[name].type):
+                    self._encoders[name] = Vectors.fit(name, table[name])
+                elif isinstance(self._encoders[name], LongTexts):
+                    self._encoders[name] = Words.fit(name, table[name].cast(pa.string()))
             scale_together([encoder for encoder in self._encoders.values() if isinstance(encoder, Numbers)])
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
-            self._most_gaps = self._most_gaps_of(table)
-            self._mixed = MixedRows.of(self._encoded_as_new(table)) if self._has_blocks() else None
+            # The largest number of gaps in a row; blocks have none, and take long to encode.
+            blocks = {name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)}
+            encoded = {name: self._encode(name, table[name]) for name in self.columns_ if name not in blocks}
+            self._most_gaps = int(self._gaps(encoded).max(initial=0)) if encoded else 0
+            self._mixed = MixedRows.of(self._encoded_as_new(table)) if blocks else None
             if not self.get_feature_names_out().size:
-                said = "; ".join(f"{name!r} is {how}" for name, how in list(self.describe().items())[:5])
-                raise TableError(f"Nothing in this table varies: {said}. Give columns that do.")
+                columns = "; ".join(f"{name!r} is {how}" for name, how in list(self.describe().items())[:5])
+                raise TableError(f"Nothing in this table varies: {columns}. Give columns that do.")
         return self
 
     def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, q)
         """Return the rows as numbers; those of each column have a variance of about one in total."""
         vectors, unreadable = self.examined(X)
         unreadable.require_few(checked_share(self.unreadable))
-        for note in unreadable.notes():
-            warn_caller(note, DataNote)
+        unreadable.warn()
         return vectors
 
     def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], CellIssues]:
@@ -205,11 +207,12 @@ class Table(Representation):
             raise TableError("At least one row was wanted, got 0 rows.")
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
-        pairs = self._pair_numbers(encoded)
+        pairs = [] if self._mixed is None else [self._mixed.numbers(encoded)]
         vectors, counts = self._joined(encoded, self._most_gaps, pairs)
         for name, cells in encoded.items():
-            share, of_fitting = float(cells.gaps.mean()), self._encoders[name].gap_share()
-            if 0 < of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
+            share = float(cells.gaps.mean())
+            share_of_fitting = self._encoders[name].gap_share()
+            if 0 < share_of_fitting < share / TIMES_MORE and share > MOST_GAPS and len(cells.gaps) >= FEW_ROWS:
                 counts[name] = counts.get(name, {}) | {MORE_GAPS: int(cells.gaps.sum())}
         for name, constant in self._watched().items():
             if name in table.schema.names:
@@ -228,7 +231,7 @@ class Table(Representation):
 
     def transform_as_new(self, X: ItemsLike) -> NDArray[np.float32]:
         encoded = self._encoded_as_new(as_arrow(X))
-        pairs = self._pair_numbers(encoded, as_new=True)
+        pairs = [] if self._mixed is None else [self._mixed.numbers(encoded, as_new=True)]
         for cells in encoded.values():
             if cells.gaps.sum() == 1:  # without its row, the column had none
                 cells.faults[NEW_GAP] = cells.faults.get(NEW_GAP, False) | cells.gaps
@@ -238,13 +241,6 @@ class Table(Representation):
     def _encoded_as_new(self, table: pa.Table) -> dict[str, Cells]:
         """Return the cells of fitting, each as if it had not been among the others."""
         return {name: self._encoders[name].encode_as_new(name, table[name]) for name in self._columns_read()}
-
-    def _has_blocks(self) -> bool:
-        return any(isinstance(encoder, BlockEncoder) for encoder in self._encoders.values())
-
-    def _pair_numbers(self, encoded: dict[str, Cells], *, as_new: bool = False) -> list[NDArray[np.float64]]:
-        """Return the numbers that say how badly blocks go together; none for a table without blocks."""
-        return [] if self._mixed is None else [self._mixed.numbers(encoded, as_new=as_new)]
 
     def severities(self, X: ItemsLike) -> dict[str, NDArray[np.float64]]:
         """Say of each block, and of each two that say something of each other, one in how many rows is as odd.
@@ -266,9 +262,9 @@ class Table(Representation):
 
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)
-        blocks = [name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)]
+        blocks = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)}
         if block is not None and block not in blocks:
-            choices = first_few(blocks) if blocks else "none: no column holds pictures, long texts or vectors"
+            choices = first_few(list(blocks)) if blocks else "none: no column holds pictures, long texts or vectors"
             raise TableError(
                 f"block must be a column of pictures, long texts or vectors, got {block!r}. There are {choices}."
             )
@@ -276,15 +272,10 @@ class Table(Representation):
         require(table.column_names, self.columns_ or [])
         encoded = self._encoded(table)
         self._joined(encoded, self._most_gaps, [])
-        chosen = encoded if block is None else {block: encoded[block]}
-        return np.concatenate([self._place(name, cells) for name, cells in chosen.items()], axis=1)
-
-    def _place(self, name: str, cells: Cells) -> NDArray[np.float64]:
-        """Return a column's numbers, of a variance of about one in total; of a block, its main components."""
-        encoder = self._encoders[name]
-        if not (isinstance(encoder, BlockEncoder) and isinstance(cells, BlockCells)):
-            return cells.block
-        return encoder.place(cells.components)
+        places = []  # a column's numbers, of a variance of about one in total; of a block, its main components
+        for name, cells in encoded.items() if block is None else [(block, encoded[block])]:
+            places.append(blocks[name].place(cells.components) if isinstance(cells, BlockCells) else cells.block)
+        return np.concatenate(places, axis=1)
 
     def _joined(
         self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]
@@ -296,8 +287,8 @@ class Table(Representation):
             faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
             far_off = [where for fault, where in faults.items() if fault not in READ_SO]
             cells.block[np.logical_or.reduce(far_off)] = self._encoders[name].outlying_code()
-            if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
-                counts[name] = found
+            if faulty := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
+                counts[name] = faulty
         blocks = [cells.block for cells in encoded.values()]
         return np.concatenate([*blocks, *pairs], axis=1).astype(np.float32), counts
 
@@ -315,12 +306,6 @@ class Table(Representation):
             raise TableError(
                 f"Column {name!r} ({encoder.describe()}) cannot be read from {values.type}: {error}"
             ) from None
-
-    def _most_gaps_of(self, table: pa.Table) -> int:
-        """Return the largest number of gaps in a row; blocks have none, and take long to encode."""
-        blocks = {name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)}
-        encoded = {name: self._encode(name, table[name]) for name in self._columns_read() if name not in blocks}
-        return int(self._gaps(encoded).max(initial=0)) if encoded else 0
 
     @staticmethod
     def _gaps(encoded: dict[str, Cells]) -> NDArray[np.int64]:  # (n,)
@@ -380,10 +365,11 @@ class Table(Representation):
 
     def changed_constants(self, X: ItemsLike) -> dict[str, NDArray[np.bool_]]:
         table = as_arrow(X)
-        changes = {
-            name: each.changes(table[name]) for name, each in self._watched().items() if name in table.schema.names
+        return {
+            name: np.logical_or.reduce(list(column.changes(table[name]).values()))
+            for name, column in self._watched().items()
+            if name in table.schema.names
         }
-        return {name: np.logical_or.reduce(list(faults.values())) for name, faults in changes.items()}
 
     def doubts(self) -> dict[str, str]:
         check_is_fitted(self)
@@ -395,13 +381,12 @@ class Table(Representation):
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
-        parts = {name: _to_state(encoder) for name, encoder in self._encoders.items()}
-        arrays = {
-            f"{number}.{key}": array
-            for number, (_, learned) in enumerate(parts.values())
-            for key, array in learned.items()
-        }
-        plain: State = {"columns": {name: plain for name, (plain, _) in parts.items()}}
+        arrays: Arrays = {}
+        columns: State = {}
+        for number, (name, encoder) in enumerate(self._encoders.items()):
+            columns[name], learned = _to_state(encoder)
+            arrays |= {f"{number}.{key}": array for key, array in learned.items()}
+        plain: State = {"columns": columns}
         if self._mixed is not None:
             plain["mixed"], learned = self._mixed.state()
             arrays |= {f"mixed.{key}": array for key, array in learned.items()}
@@ -425,29 +410,18 @@ class Table(Representation):
         """Return the names of the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
-    def _read_lone_block_in_full(self, table: pa.Table) -> None:
-        """Let all numbers of vectors or texts count where there is no other column that they could drown."""
-        read = self._columns_read()
-        if len(read) != 1:
-            return
-        encoder, values = self._encoders[read[0]], table[read[0]]
-        if isinstance(encoder, VectorBlock) and is_list(values.type):
-            self._encoders[read[0]] = Vectors.fit(read[0], values)
-        elif isinstance(encoder, LongTexts):
-            self._encoders[read[0]] = Words.fit(read[0], values.cast(pa.string()))
-
     def _leave_out_identifiers(self, table: pa.Table) -> None:
         """Leave out whole numbers that surely name the rows, if anything else is left; doubt those that may."""
         of_numbers = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, Numbers)}
 
-        def read(name: str, step: int) -> NDArray[np.float64]:
+        def numbers_of(name: str, step: int) -> NDArray[np.float64]:
             values = table[name] if step == 1 else table[name].take(pa.array(np.arange(0, table.num_rows, step)))
             return of_numbers[name].numbers(name, values)
 
-        found = identifiers(list(of_numbers), table.num_rows, read)
-        sure = [name for name, is_one in found.items() if is_one and of_numbers[name].is_whole(table[name].type)]
-        others = [name for name, encoder in self._encoders.items() if encoder.kind != "left out" and name not in sure]
-        for name in found:
+        suspects = identifiers(list(of_numbers), table.num_rows, numbers_of)
+        sure = [name for name, is_one in suspects.items() if is_one and of_numbers[name].is_whole(table[name].type)]
+        others = [name for name in self._columns_read() if name not in sure]
+        for name in suspects:
             if name in sure and others:
                 self._encoders[name] = LeftOut("it looks like an identifier: whole numbers, which hardly come again")
                 self._doubts.setdefault(name, LOST)
@@ -456,12 +430,18 @@ class Table(Representation):
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
-        if self.blocks and (block := self._choose_block(name, values)) is not None:
-            return block
+        if self.blocks and are_vectors(values) and not are_short(values):
+            return VectorBlock.fit(name, values)
+        if self.blocks and may_be_pictures(values):
+            pictures = Pictures.fit(name, values, self._images(), self.folder)
+            if not (is_text(values.type) and isinstance(pictures, LeftOut) and pictures.value is None):
+                return pictures
+            self._doubts[name] = pictures.why  # then they are names
         kind = values.type
         chosen_as_category = pa.types.is_dictionary(kind)
         if chosen_as_category:
-            values, kind = values.cast(kind.value_type), kind.value_type
+            kind = kind.value_type
+            values = values.cast(kind)
             if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
                 return self._choose_code(name, values.cast(pa.string()))
         if pa.types.is_null(kind):
@@ -492,20 +472,6 @@ class Table(Representation):
     def _images(self) -> Images:
         """Return what encodes pictures, by the settings of this machine."""
         return Images(self.images, cache=self.cache)
-
-    def _choose_block(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder | None:
-        """Return a fitted encoder for a column of vectors or pictures; None if it is none."""
-        if are_vectors(values) and not are_short(values):
-            return VectorBlock.fit(name, values)
-        if not may_be_pictures(values):
-            return None
-        if not is_text(values.type):
-            return Pictures.fit(name, values, self._images(), self.folder)
-        pictures = Pictures.fit(name, values, self._images(), self.folder)
-        if isinstance(pictures, LeftOut) and pictures.value is None:
-            self._doubts[name] = pictures.why
-            return None  # then they are names
-        return pictures
 
     def _choose_for(self, name: str, texts: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""

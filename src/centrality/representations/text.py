@@ -48,6 +48,7 @@ class Text(Embedding):
     (2, 384)
     """
 
+    model: str
     kind = "text"
     spellings = ("text:COLUMN",)
 
@@ -85,9 +86,6 @@ class Text(Embedding):
             self.model, self.pooling, max_length=self.max_length, download=self.download, device=self.device
         )
 
-    def _name(self) -> str:
-        return self.model
-
     def _fit_encoder(self, items: Sequence[object]) -> None:
         if isinstance(self._encoder, NgramEncoder):
             self._encoder.fit([_checked(i, item) for i, item in enumerate(items)])
@@ -104,7 +102,8 @@ class Text(Embedding):
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:
         from tqdm import tqdm
 
-        texts, size = [_checked(i, item) for i, item in enumerate(items)], whole_number("batch_size", self.batch_size)
+        texts = [_checked(i, item) for i, item in enumerate(items)]
+        size = whole_number("batch_size", self.batch_size)
         # Texts of like length go together, which takes little padding.
         order = np.argsort([len(text) for text in texts], kind="stable")
         result: NDArray[np.float32] | None = None

@@ -19,9 +19,8 @@ from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
-from centrality.representations._date_texts import learn_format
 from centrality.representations.base import as_arrow, is_frame
-from centrality.representations.dates import read_dates, zone_of
+from centrality.representations.dates import learn_format, read_dates, zone_of
 from centrality.representations.identifiers import BEYOND_DOUBLES, names_rows
 from centrality.representations.images import CORRUPT, SkippedImages, content_of, decode
 from centrality.selection.coincidence import expected_by_chance

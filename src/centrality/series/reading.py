@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.input import in_memory
-from centrality.representations._date_texts import learn_format
 from centrality.representations.base import ItemsLike, as_arrow, is_frame
-from centrality.representations.dates import read_dates, zone_of
+from centrality.representations.dates import learn_format, read_dates, zone_of
 from centrality.tables.columns import NO_DATE, TableError, first_few, is_number, is_text, numbers, require
 from centrality.tables.written_numbers import learn_writing
 

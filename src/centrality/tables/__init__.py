@@ -9,8 +9,9 @@ is a published data set (see `datasets.fetch`).
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
@@ -42,6 +43,9 @@ __all__ = [
 ]
 
 
+Setting = TypeVar("Setting")
+
+
 def open_rows(path: str | os.PathLike[str], *, encoding: str | None = None) -> Source:
     """Open the rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`.
 
@@ -63,36 +67,30 @@ def open_rows(path: str | os.PathLike[str], *, encoding: str | None = None) -> S
 
 
 @contextmanager
-def named_encoding(encoding: str | None) -> Iterator[None]:
-    """Read the text files that are opened in the block in this encoding; None: in what their bytes show."""
-    before = NAMED_ENCODING.set(encoding)
+def _in_block(variable: ContextVar[Setting], value: Setting) -> Iterator[None]:
+    before = variable.set(value)
     try:
         yield
     finally:
-        NAMED_ENCODING.reset(before)
+        variable.reset(before)
 
 
-@contextmanager
-def faulty_records_kept() -> Iterator[None]:
+def named_encoding(encoding: str | None) -> AbstractContextManager[None]:
+    """Read the text files that are opened in the block in this encoding; None: in what their bytes show."""
+    return _in_block(NAMED_ENCODING, encoding)
+
+
+def faulty_records_kept() -> AbstractContextManager[None]:
     """Read records of text that cannot be read as rows that hold nothing, in the files that are opened in the block.
 
     `faulty` of the source says what was wrong with each.
     """
-    before = FAULTY_RECORDS.set("keep")
-    try:
-        yield
-    finally:
-        FAULTY_RECORDS.reset(before)
+    return _in_block(FAULTY_RECORDS, "keep")
 
 
-@contextmanager
-def gap_words_kept() -> Iterator[None]:
+def gap_words_kept() -> AbstractContextManager[None]:
     """Read words such as N/A as texts, not as gaps, in the CSV files and sheets that are opened in the block."""
-    before = GAP_WORDS.set(True)
-    try:
-        yield
-    finally:
-        GAP_WORDS.reset(before)
+    return _in_block(GAP_WORDS, True)  # noqa: FBT003
 
 
 def read(path: str | os.PathLike[str], *, encoding: str | None = None) -> pa.Table:
@@ -116,10 +114,10 @@ def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:
     frame = nw.from_native(table, eager_only=True)
     note_replaced(new, frame.columns)
     others = frame.drop([name for name in new if name in frame.columns])
-    added = (nw.new_series(name, values, backend=frame.implementation) for name, values in new.items())
+    added = [nw.new_series(name, values, backend=frame.implementation) for name, values in new.items()]
     if frame.implementation.is_pandas():  # columns are matched by the rows' labels: give the new ones the same
         import pandas as pd
 
         index = table.index
-        added = (nw.from_native(pd.Series(v, index=index, name=n), series_only=True) for n, v in new.items())
-    return others.with_columns(*added).to_native()
+        added = [nw.from_native(pd.Series(v, index=index, name=n), series_only=True) for n, v in new.items()]
+    return others.with_columns(added).to_native()

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
-from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -66,25 +65,28 @@ class ParquetSource(Source):
     kind = ".parquet"
 
     def __init__(self, name: str, files: Sequence[Footer], groups: tuple[int, int] | None = None) -> None:
-        self.name, self.files, self._footers = name, files, files
-        self._groups, self.in_part = groups, groups is not None
-        self.schema, self.states = files[0].schema, [part.state for part in files]
+        self.name = name
+        self.files = files
+        self.in_part = groups is not None
+        self.schema = files[0].schema
+        self.states = [part.state for part in files]
         for other in files:
             if not other.schema.equals(self.schema):
-                first, second = (Path(part.file).name for part in (files[0], other))
                 raise TableError(
-                    f"{name}: one schema was wanted, but {second} differs from {first}: "
-                    f"{_difference(self.schema, other.schema)}. Score them one by one, or make them agree."
+                    f"{name}: one schema was wanted, but {Path(other.file).name} differs from "
+                    f"{Path(files[0].file).name}: {_difference(self.schema, other.schema)}. "
+                    "Score them one by one, or make them agree."
                 )
-        self.rows = sum(sum(part.groups[slice(*groups) if groups else slice(None)]) for part in files)
+        self._groups = slice(None) if groups is None else slice(groups[0], groups[1])
+        self.rows = sum(sum(part.groups[self._groups]) for part in files)
         self._require_rows()
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
-        for part in self._footers:
-            groups = range(*self._groups) if self._groups else range(len(part.groups))
+        for part in self.files:
+            groups = list(range(len(part.groups)))[self._groups]
             with open_file(part.file, part.places) as file:
                 for batch in file.iter_batches(
-                    batch_size=BATCH, row_groups=list(groups), columns=list(names), use_threads=False
+                    batch_size=BATCH, row_groups=groups, columns=list(names), use_threads=False
                 ):
                     batch.validate(full=True)  # a damaged file may hold invalid texts
                     yield batch.select(list(names)).replace_schema_metadata(None)
@@ -118,11 +120,12 @@ class ParquetSink(Sink):
 
 def open_files(name: str, files: Sequence[str]) -> ParquetSource:
     """Open files, by their paths or addresses, as one table; each footer is read once, now."""
-    described, footers = 0, []
+    described = 0
+    footers = []
     with ThreadPoolExecutor(FETCHED_TOGETHER) as pool:
-        for read in pool.map(read_footer, files):
-            described += len(read.groups) * len(read.schema)
-            footers.append(read if described <= DESCRIBED else replace(read, places=None))
+        for footer in pool.map(read_footer, files):
+            described += len(footer.groups) * len(footer.schema)
+            footers.append(footer if described <= DESCRIBED else replace(footer, places=None))
     return ParquetSource(name, footers)
 
 
@@ -137,11 +140,12 @@ def open_file(file: str, places: Any = None) -> Any:
 def read_footer(file: str) -> Footer:
     """Read a Parquet file's footer."""
     state = None if files.is_remote(file) else FileState.of(files.filesystem_and_path(file)[1])
-    with reading(file, ".parquet"), open_file(file) as there:
-        schema, places = there.schema_arrow, there.metadata  # whose names may not be valid text
+    with reading(file, ".parquet"), open_file(file) as parquet:
+        schema = parquet.schema_arrow  # whose names may not be valid text
+        places = parquet.metadata
         groups = tuple(places.row_group(i).num_rows for i in range(places.num_row_groups))
-    found = (schema.metadata or {}).get(NOTE.encode())
-    note = None if found is None else found.decode(errors="replace")
+    stored = (schema.metadata or {}).get(NOTE.encode())
+    note = None if stored is None else stored.decode(errors="replace")
     return Footer(file, schema.remove_metadata(), groups, note, places, state)
 
 
@@ -169,30 +173,25 @@ class ArrowSource(Source):
     def __init__(self, name: str, file: Any) -> None:
         self.name = name
         with reading(name, "an Arrow file or stream", (*DAMAGED, SystemError)):  # names may be invalid
-            self._open(file)
+            if isinstance(file, pa.OSFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
+                self._reader = pa.ipc.open_file(file)
+                require_distinct(repeated(self._reader.schema.names), name)
+                from pyarrow import dataset  # imports pandas, which most commands do not need
+
+                self.rows = dataset.dataset(name, format="ipc").count_rows()  # which reads no values
+            else:
+                if isinstance(file, pa.OSFile):
+                    file.seek(0)
+                self._reader = pa.ipc.open_stream(file)
             self.schema = self._reader.schema.remove_metadata()
             self._require_rows()
-
-    def _open(self, file: Any) -> None:
-        if isinstance(file, pa.OSFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
-            self._reader = pa.ipc.open_file(file)
-            require_distinct(repeated(self._reader.schema.names), self.name)
-            from pyarrow import dataset  # imports pandas, which most commands do not need
-
-            self.rows = dataset.dataset(self.name, format="ipc").count_rows()  # which reads no values
-            return
-        if isinstance(file, pa.OSFile):
-            file.seek(0)
-        self._reader = pa.ipc.open_stream(file)
 
     def close(self) -> None:
         self._reader = None
 
-    def _stored(self) -> Iterator[pa.RecordBatch]:
-        return (self._reader.get_batch(i) for i in range(self._reader.num_record_batches))
-
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
-        for stored in self._reader if self.rows is None else self._stored():
+        reader = self._reader
+        for stored in reader if self.rows is None else map(reader.get_batch, range(reader.num_record_batches)):
             stored.validate(full=True)  # else offsets that point outside a buffer would be followed
             for start in range(0, stored.num_rows, BATCH):
                 yield stored.slice(start, BATCH).select(list(names)).replace_schema_metadata(None)
@@ -211,36 +210,40 @@ class ArrowSink(Sink):
         self._writer.close()
 
 
-def _open(path: Path) -> ArrowSource:
-    return ArrowSource(str(path), pa.OSFile(str(path)))
+ARROW = Format(lambda path: ArrowSource(str(path), pa.OSFile(str(path))), ArrowSink, partial(ArrowSink, stream=True))
 
-
-ARROW = Format(_open, ArrowSink, partial(ArrowSink, stream=True))
-
-UNPACKED, MOST_PACKED = 256 << 20, 64  # bytes always allowed; of more, at most so many for each packed byte
+UNPACKED = 256 << 20  # bytes always allowed
+MOST_PACKED = 64  # of more bytes, at most so many for each packed byte
 
 
 class ArraySource(Source):
     """Reads the rows of a .npy or .npz file; columns are called x0, x1, ..."""
 
     def __init__(self, path: Path) -> None:
-        self.name, self.kind = str(path), path.suffix.lower()
+        self.name = str(path)
+        self.kind = path.suffix.lower()
         with reading(path, self.kind, (Exception,)):  # numpy evaluates what stands in a header, which may do anything
             self._rows = self._array(path)
-        shape, dtype = self._rows.shape, self._rows.dtype
+        shape = self._rows.shape
+        dtype = self._rows.dtype
         if len(shape) not in (1, 2) or dtype.kind not in "biuf" or shape[-1] == 0:
             raise TableError(f"{path}: a two-dimensional array of numbers was wanted, got {dtype} {shape}.")
-        self.rows, width = shape[0], shape[1] if len(shape) == 2 else 1
+        self.rows = shape[0]
+        width = shape[1] if len(shape) == 2 else 1
         with reading(path, self.kind):  # which fails for numbers of 128 bits
-            kind = pa.from_numpy_dtype(dtype.newbyteorder("="))
-        self.schema = pa.schema([(f"x{j}", kind) for j in range(width)])
+            self.schema = pa.schema([(f"x{j}", pa.from_numpy_dtype(dtype.newbyteorder("="))) for j in range(width)])
         self._require_rows()
 
     def _array(self, path: Path) -> "NDArray[Any] | StoredArray":
         if self.kind == ".npy":
             return StoredArray.open(path)
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # never: a pickle can run code
-            _require_honest(archive.zip, path)
+            for entry in archive.zip.infolist():
+                if entry.file_size > max(UNPACKED, MOST_PACKED * entry.compress_size):  # it would fill the memory
+                    raise TableError(
+                        f"{path}: {entry.filename} would be {entry.file_size:,} bytes, {entry.compress_size:,} packed: "
+                        f"at most {MOST_PACKED} times as many were wanted. Save it unpacked, as .npy."
+                    )
             if "X" in archive.files:
                 return np.asarray(archive["X"])
             matrices = [name for name in archive.files if archive[name].ndim == 2]
@@ -259,21 +262,23 @@ class ArraySource(Source):
             )
 
 
+@dataclass(frozen=True)
 class StoredArray:
     """Reads rows of a .npy file without mapping it into memory, where a truncated file would crash the process."""
 
-    def __init__(self, path: Path, begins: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.shape, self.dtype, self._path, self._begins = shape, dtype, path, begins
+    path: Path
+    begins: int  # the place of the first number in the file
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
 
     @classmethod
     def open(cls, path: Path) -> "StoredArray | NDArray[Any]":
         """Read the header; an array in Fortran order, column after column, is read whole."""
         with path.open("rb") as file:
             mapped = np.lib.format.open_memmap(path, mode="r")  # checks header and length; no value is touched
-            shape, dtype, begins = mapped.shape, mapped.dtype, int(mapped.offset)
-            is_by_rows = mapped.flags.c_contiguous
-            del mapped
-            return cls(path, begins, shape, dtype) if is_by_rows else np.load(file, allow_pickle=False)
+            if not mapped.flags.c_contiguous:
+                return np.asarray(np.load(file, allow_pickle=False))
+            return cls(path, int(mapped.offset), mapped.shape, mapped.dtype)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -281,21 +286,11 @@ class StoredArray:
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(len(self))
         a_row = int(np.prod(self.shape[1:], dtype=np.int64))
-        begins = self._begins + start * a_row * self.dtype.itemsize
-        values = np.fromfile(self._path, self.dtype, (stop - start) * a_row, offset=begins)
+        begins = self.begins + start * a_row * self.dtype.itemsize
+        values = np.fromfile(self.path, self.dtype, (stop - start) * a_row, offset=begins)
         if len(values) != (stop - start) * a_row:
             raise EOFError(f"it was cut to {values.nbytes:,} bytes from row {start:,} on while it was read")
         return values.reshape(stop - start, *self.shape[1:])
-
-
-def _require_honest(archive: ZipFile, path: Path) -> None:
-    """Raise if a small packed file would unpack to so much that it fills the memory."""
-    for entry in archive.infolist():
-        if entry.file_size > max(UNPACKED, MOST_PACKED * entry.compress_size):
-            raise TableError(
-                f"{path}: {entry.filename} would be {entry.file_size:,} bytes, {entry.compress_size:,} packed: at most "
-                f"{MOST_PACKED} times as many were wanted. Save it unpacked, as .npy."
-            )
 
 
 class PublishedSource(ArraySource):
@@ -311,8 +306,10 @@ class BundledSource(Source):
     kind = ".arrow"
 
     def __init__(self, name: Path) -> None:
-        self.name, self._table = str(name), datasets.bundled(str(name))
-        self.schema, self.rows = self._table.schema, self._table.num_rows
+        self.name = str(name)
+        self._table = datasets.bundled(self.name)
+        self.schema = self._table.schema
+        self.rows = self._table.num_rows
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(list(names)).to_batches(max_chunksize=BATCH)
@@ -325,7 +322,9 @@ class NpySink(Sink):
         numbers(schema.empty_table())  # raises at once if a column does not hold numbers
         single = all(field.type == pa.float32() for field in schema)
         self._dtype = np.dtype(np.float32 if single else np.float64)
-        self._file, self._rows, self._columns = file, 0, len(schema)
+        self._file = file
+        self._rows = 0
+        self._columns = len(schema)
         self._header()
 
     def write(self, table: pa.Table) -> None:
@@ -349,7 +348,8 @@ class NpzSink(Sink):
 
     def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         numbers(schema.empty_table())
-        self._file, self._parts = file, [schema.empty_table()]
+        self._file = file
+        self._parts = [schema.empty_table()]
 
     def write(self, table: pa.Table) -> None:
         self._parts.append(table)
@@ -373,7 +373,9 @@ class ImageFolder(Source):
     schema = pa.schema([("path", pa.string())])
 
     def __init__(self, folder: Path, images: list[Path]) -> None:
-        self.name, self._images, self.rows = str(folder), images, len(images)
+        self.name = str(folder)
+        self.rows = len(images)
+        self._images = images
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         for start in range(0, len(self._images), BATCH):

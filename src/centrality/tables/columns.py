@@ -31,19 +31,25 @@ NEVER_TOO_MANY = 1  # so few rows prove nothing about a column
 ENOUGH_ROWS = 10_000  # after so many rows, a column that fails stops the job without waiting for the end
 
 # What can be wrong with a cell, in the words of a message.
-NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
-NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
+NO_DATE = "cannot be read as a date"
+NO_NUMBER = "cannot be read as a number"
+NEW_GAP = "is missing, unlike in fitting"
+NEW_VALUE = "did not occur in fitting"
 NEW_KIND = "is a context of which no such kind was seen in fitting"  # of the columns that are given, together
 TWO_NUMBERS = "could be two numbers: its point or comma was no mark between thousands in fitting"
 NO_UNIT = "has no unit, and is of another size than with one in fitting"
-NO_ZONE, OWN_ZONE = "has no time zone, unlike in fitting", "has a time zone, unlike in fitting"
+NO_ZONE = "has no time zone, unlike in fitting"
+OWN_ZONE = "has a time zone, unlike in fitting"
 OTHER_ZONE = "is of another time zone than in fitting"
 CHANGED = "is not the one that all rows of fitting had"  # of a column that was left out for it
 FILLED = "is there, unlike in all rows of fitting"
 MORE_GAPS = "is missing, as it was in far fewer rows of fitting"
 BEYOND_ALL = "lies beyond all those of fitting"  # where that is so of every row
-ABSENT, NO_PICTURE = "is missing", "cannot be read as a picture"  # of blocks: pictures, long texts, vectors
-EMPTY, NO_VECTOR = "shows or says nothing", "is no vector of as many finite numbers as those of fitting"
+# Of blocks: pictures, long texts, vectors.
+ABSENT = "is missing"
+NO_PICTURE = "cannot be read as a picture"
+EMPTY = "shows or says nothing"
+NO_VECTOR = "is no vector of as many finite numbers as those of fitting"
 # What becomes of a cell that is read all the same; any other counts against its row.
 READ_SO = {
     NEW_KIND: "the row is measured by what all kinds have in common",
@@ -72,8 +78,8 @@ class CellIssues:
 
     def __add__(self, other: "CellIssues") -> "CellIssues":
         names = {**self.cells, **other.cells}
-        both = {name: dict(Counter(self.cells.get(name, {})) + Counter(other.cells.get(name, {}))) for name in names}
-        return CellIssues(self.rows + other.rows, both)
+        cells = {name: dict(Counter(self.cells.get(name, {})) + Counter(other.cells.get(name, {}))) for name in names}
+        return CellIssues(self.rows + other.rows, cells)
 
     def count(self) -> int:
         """Return the number of such cells in all columns."""
@@ -93,7 +99,7 @@ class CellIssues:
         for note in self.notes():
             warn_caller(note, DataNote)
 
-    def require_few(self, most: float) -> None:
+    def require_few(self, share: float) -> None:
         """Raise if the cells of a column failed in more than this share of the rows, and in more than one.
 
         What is read all the same is no failure: there may be much of it.
@@ -101,20 +107,20 @@ class CellIssues:
         for name, all_faults in self.cells.items():
             faults = {fault: count for fault, count in all_faults.items() if fault not in READ_SO}
             failed = sum(faults.values())
-            if failed > max(most * self.rows, NEVER_TOO_MANY):
-                said = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())
+            if failed > max(share * self.rows, NEVER_TOO_MANY):
+                counts = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())
                 raise TableError(
-                    f"Column {name!r} is not what the model was fitted on: of {self.rows:,} rows, {said}. "
-                    f"At most {most:.0%} were wanted. Correct the column, or let such cells count against their rows: "
+                    f"Column {name!r} is not what the model was fitted on: of {self.rows:,} rows, {counts}. "
+                    f"At most {share:.0%} were wanted. Correct the column, or let such cells count against their rows: "
                     "--unreadable 1 (in Python: Table(unreadable=1))."
                 )
 
 
-def checked_share(most: object) -> float:
+def checked_share(share: object) -> float:
     """Return the largest share of a column's cells that may fail; raise if it is not a share."""
-    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most <= 1:
-        raise InputError(f"unreadable must be a share of the rows from 0 to 1, got {most!r}.")
-    return float(most)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise InputError(f"unreadable must be a share of the rows from 0 to 1, got {share!r}.")
+    return float(share)
 
 
 # What libraries raise of a file that is damaged, cut short, or of another kind than its name says.
@@ -161,19 +167,19 @@ def select(table: Any, columns: Sequence[str]) -> Any:
     return table.select(list(columns))
 
 
-def require(there: Sequence[str], columns: Sequence[str]) -> None:
+def require(available: Sequence[str], columns: Sequence[str]) -> None:
     """Raise if one of the columns is missing.
 
     >>> from centrality.tables import require
     >>> require(["length", "width"], ["length"])
     """
-    known = Counter(there)
-    require_distinct([name for name in columns if known[name] > 1], "The table")
-    missing = [name for name in columns if name not in known]
+    times = Counter(available)
+    require_distinct([name for name in columns if times[name] > 1], "The table")
+    missing = [name for name in columns if name not in times]
     if missing:
-        near = difflib.get_close_matches(missing[0], there, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(missing[0], available, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise TableError(f"Missing column: {', '.join(map(repr, missing))}.{hint} There are: {first_few(there)}.")
+        raise TableError(f"Missing column: {', '.join(map(repr, missing))}.{hint} There are: {first_few(available)}.")
 
 
 def require_distinct(names: Sequence[str], where: str) -> None:
@@ -191,9 +197,9 @@ def require_replaceable(new: Iterable[str], learned: Collection[str]) -> None:
         )
 
 
-def note_replaced(new: Iterable[str], there: Collection[str]) -> None:
+def note_replaced(new: Iterable[str], columns: Collection[str]) -> None:
     """Warn of columns of the data that new ones of the same name replace in the output."""
-    if names := [name for name in new if name in there]:
+    if names := [name for name in new if name in columns]:
         note = f"New columns replace those of the data called {first_few(names)}: rename these to keep both."
         warn_caller(note, DataNote)
 
@@ -225,18 +231,16 @@ def numbers(table: Any, advice: str = "") -> NDArray[Any]:  # (n, p)
     matrix = np.empty((table.num_rows, table.num_columns), dtype=dtype)
     end = 0
     for batch in table.to_batches() if isinstance(table, pa.Table) else [table]:
-        columns = [_array(column) for column in batch.columns]
+        columns = []
+        for column in batch.columns:
+            if column.null_count or pa.types.is_boolean(column.type) or pa.types.is_float16(column.type):
+                column = column.cast(pa.float64(), safe=False)
+            columns.append(np.asarray(column.to_numpy(zero_copy_only=False)))
         for start in range(0, batch.num_rows if columns else 0, TRANSPOSED_TOGETHER):
             block = np.stack([column[start : start + TRANSPOSED_TOGETHER] for column in columns])
             matrix[end : end + block.shape[1]] = block.T
             end += block.shape[1]
     return matrix
-
-
-def _array(column: pa.Array) -> NDArray[Any]:
-    if column.null_count or pa.types.is_boolean(column.type) or pa.types.is_float16(column.type):
-        column = column.cast(pa.float64(), safe=False)
-    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -251,10 +255,10 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def first_few(names: Sequence[str], most: int = 8) -> str:
+def first_few(names: Sequence[str], limit: int = 8) -> str:
     """List the first of the names, for a message, and say how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(map(repr, names[:limit])) + more
 
 
 @dataclass(frozen=True)
@@ -270,12 +274,12 @@ class FileState:
     def of(cls, path: str | os.PathLike[str]) -> "FileState | None":
         """Return the state of the file at this path; None if there is no regular file, such as for a pipe."""
         try:
-            found = Path(path).stat()
+            status = Path(path).stat()
         except OSError:
             return None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return None
-        return cls(os.fspath(path), found.st_ino, found.st_size, found.st_mtime_ns)
+        return cls(os.fspath(path), status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def require_unchanged(states: Iterable[FileState | None]) -> None:

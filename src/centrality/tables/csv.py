@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from centrality._internal.checks import optional, warn_caller
 from centrality.tables.columns import (
@@ -64,18 +63,18 @@ def open_excel(path: Path) -> TextSource:
     if not rows_of[longest]:
         raise TableError(f"{path} is empty: it has 0 rows and 0 columns.")
     if others := ", ".join(title for title, rows in rows_of.items() if rows and title != longest):
-        said = (
+        note = (
             f"{path}: only its longest sheet, {longest!r}, is read. For another ({others}), save that as a .csv file."
         )
-        warn_caller(said, DataNote)
-    table, *others_there = parts_of_sheet(sheets[longest])
+        warn_caller(note, DataNote)
+    table, *other_parts = parts_of_sheet(sheets[longest])
     rows = [[str(cell) for cell in row] for row in table.rows[: 10 * PREAMBLE]]
     header = header_row(rows)
-    strays = [part for part in others_there if part.top < table.top or min(len(part.rows), len(part.rows[0])) < 2]
+    strays = [part for part in other_parts if part.top < table.top or min(len(part.rows), len(part.rows[0])) < 2]
     if header or any(part.top < table.top for part in strays):
         note = f"{path}: the header was found in row {table.top + header + 1}; what stands above it is left out."
         warn_caller(note, DataNote)
-    for part in others_there:
+    for part in other_parts:
         if part.top >= table.top:
             what = f"{len(part.rows)} rows" if part not in strays else repr(str(part.rows[0][0]))
             note = f"{path}: besides the largest table of {longest!r}, {what} at {part.place()} are left out."
@@ -99,7 +98,8 @@ class SheetPart:
 
     def place(self) -> str:
         """Return the part's first cell, as a spreadsheet calls it."""
-        letters, left = "", self.left + 1
+        letters = ""
+        left = self.left + 1
         while left:
             left, letter = divmod(left - 1, 26)
             letters = chr(ord("A") + letter) + letters
@@ -142,9 +142,9 @@ def _goes_on(rows: Sequence[Sequence[object]], below: Sequence[object]) -> bool:
     last = [next((str(row[k]) for row in reversed(rows[1:]) if row[k] != ""), "") for k in range(len(below))]
     if not any(last):
         return 2 * sum(cell != "" for cell in rows[0]) > sum(cell != "" for cell in below)
-    both = [(above, str(cell)) for above, cell in zip(last, below, strict=True) if above and cell != ""]
-    alike = sum(_is_number(above) == _is_number(cell) for above, cell in both)
-    return 2 * alike > len(both) and 2 * alike > sum(map(bool, last))
+    pairs = [(above, str(cell)) for above, cell in zip(last, below, strict=True) if above and cell != ""]
+    alike = sum(_is_number(above) == _is_number(cell) for above, cell in pairs)
+    return 2 * alike > len(pairs) and 2 * alike > sum(map(bool, last))
 
 
 COMPARED = 20  # last rows of a table that a row below a gap is compared with
@@ -195,29 +195,34 @@ WHOLE = r"^-?[0-9]+$"
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
-def recognised_separator(head: bytes, usual: str) -> str:
-    """Return the separator of a text that begins so: `usual`, unless only another one fits all records.
+def recognised_separator(head: bytes, default: str) -> str:
+    """Return the separator of a text that begins so: `default`, unless only another one fits all records.
 
     One fits if it gives each record the same number of fields, and more than one. A record that may go on after the
     head is not looked at if there are others. If none fits so, there may be other lines above the table: then one fits
     that gives so many of the last records the same number of fields, at least twice as many as stand above.
     """
-    if said := SEPARATOR_SAID.match(head.removeprefix(BYTE_ORDER_MARK)):
-        return said[1].decode()
-    best, most = usual, 1
-    best_below, most_below = usual, 0
-    for mark in (usual, *(other for other in SEPARATORS if other != usual)):
-        records = split_records(head.removeprefix(BYTE_ORDER_MARK), mark.encode())
+    head = head.removeprefix(BYTE_ORDER_MARK)
+    if line := SEPARATOR_SAID.match(head):
+        return line[1].decode()
+    best = default  # of the separators that fit all records
+    best_count = 1
+    best_below = default  # of those that fit the last records
+    best_alike = 0
+    for mark in (default, *(other for other in SEPARATORS if other != default)):
+        records = split_records(head, mark.encode())
         records = records if head.endswith((b"\n", b"\r")) else records[:-1] or records
         counts = [_count_fields(record, mark) for record in records]
-        if len(set(counts)) == 1 and counts[0] > most:
-            if mark == usual:
-                return usual
-            best, most = mark, counts[0]
+        if len(set(counts)) == 1 and counts[0] > best_count:
+            if mark == default:
+                return default
+            best = mark
+            best_count = counts[0]
         alike = next((k for k, count in enumerate(reversed(counts)) if count != counts[-1]), len(counts))
-        if counts and counts[-1] > 1 and alike >= max(3, 2 * (len(counts) - alike)) and alike > most_below:
-            best_below, most_below = mark, alike
-    return best if most > 1 else best_below
+        if counts and counts[-1] > 1 and alike >= max(3, 2 * (len(counts) - alike)) and alike > best_alike:
+            best_below = mark
+            best_alike = alike
+    return best if best_count > 1 else best_below
 
 
 def _count_fields(record: bytes, mark: str) -> int:
@@ -235,22 +240,25 @@ class CsvDialect(Dialect):
                 f"{name}: fields are separated by {SEPARATORS[mark]}, not by {SEPARATORS[separator]}; so it is read.",
                 DataNote,
             )
-        self.kind, self.mark, self.separator = kind, mark, mark.encode()
+        self.kind = kind
+        self.mark = mark
+        self.separator = mark.encode()
         self.keeps_gap_words = GAP_WORDS.get()
         self._codes: set[str] = set()  # columns that are read as text, although Arrow takes them for numbers
 
     def without_header(self, block: bytes) -> bytes:
-        said = SEPARATOR_SAID.match(block)
-        whole, block = block, block[said.end() if said else 0 :].lstrip(b"\r\n")
-        looked_at = HEAD
-        while looked_at < len(block) and block.count(b"\n", 0, looked_at) < PREAMBLE:
-            looked_at *= 2
-        some = block[: last_record_end(block[:looked_at], self.mark.encode()) or len(block)]
-        ends = [*record_ends(some, self.mark.encode()), len(some)]
-        records = [(start, end) for start, end in zip([0, *ends], ends, strict=False) if some[start:end].strip()]
-        rows = [self._fields(some[start:end].rstrip(b"\r\n")) for start, end in records]
+        separator_line = SEPARATOR_SAID.match(block)
+        table = block[separator_line.end() if separator_line else 0 :].lstrip(b"\r\n")
+        size = HEAD
+        while size < len(table) and table.count(b"\n", 0, size) < PREAMBLE:
+            size *= 2
+        head = table[: last_record_end(table[:size], self.mark.encode()) or len(table)]
+        ends = [*record_ends(head, self.mark.encode()), len(head)]
+        records = [(start, end) for start, end in zip([0, *ends], ends, strict=False) if head[start:end].strip()]
+        lines = [head[start:end].rstrip(b"\r\n").decode() for start, end in records]
+        rows = [next(csv.reader([line], delimiter=self.mark), []) for line in lines]
         header = header_row(rows)
-        self.rows_above = whole.count(b"\n", 0, len(whole) - len(block) + records[header][0]) + 1
+        self.rows_above = block.count(b"\n", 0, len(block) - len(table) + records[header][0]) + 1
         if header:
             title = " ".join(filter(None, rows[0]))
             warn_caller(
@@ -260,23 +268,18 @@ class CsvDialect(Dialect):
             )
         self.names = _names(rows[header])
         require_distinct(repeated(self.names), self.name)
-        self._require_names()
-        return block[records[header][1] :]
-
-    def _require_names(self) -> None:
-        """Raise if the first line holds measured numbers, and so is a row of data; warn if it may be one."""
-        if not self.names or not all(map(_is_number, self.names)):
-            return
-        if not all(name.strip().isdecimal() for name in self.names):  # years are names, 0.25 and -1 are not
-            raise TableError(
-                f"{self.name}: names of columns were wanted in the first line, got numbers: "
-                f"{self.mark.join(self.names[:8])}. Put a line of names above them."
+        if self.names and all(map(_is_number, self.names)):  # this may be a row of data
+            if not all(name.strip().isdecimal() for name in self.names):  # years are names, 0.25 and -1 are not
+                raise TableError(
+                    f"{self.name}: names of columns were wanted in the first line, got numbers: "
+                    f"{self.mark.join(self.names[:8])}. Put a line of names above them."
+                )
+            warn_caller(
+                f"{self.name}: the first line holds only whole numbers ({first_few(self.names, 4)}); it is taken for "
+                "the names of the columns, not for a row.",
+                DataNote,
             )
-        warn_caller(
-            f"{self.name}: the first line holds only whole numbers ({first_few(self.names, 4)}); it is taken for the "
-            "names of the columns, not for a row.",
-            DataNote,
-        )
+        return table[records[header][1] :]
 
     def split(self, block: bytes) -> list[bytes]:
         return split_records(block, self.mark.encode())
@@ -289,11 +292,14 @@ class CsvDialect(Dialect):
         return header_line([*self.names, *names], self.mark)
 
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
-        columns = [[_field(value, self.mark) for value in column.tolist()] for column in values.values()]
-        shape = (self.mark + "%s") * len(columns) + "\n"
-        return [
-            record + (shape % row).encode() for record, row in zip(records, zip(*columns, strict=True), strict=True)
-        ]
+        columns = (
+            # NaN: this row has no such value.
+            [_quoted(v, self.mark) if isinstance(v, str) else "" if v != v else repr(v) for v in column.tolist()]
+            for column in values.values()
+        )
+        shape = (self.mark + "%s") * len(values) + "\n"
+        rows = zip(*columns, strict=True)
+        return [record + (shape % row).encode() for record, row in zip(records, rows, strict=True)]
 
     def _infer(self, block: bytes) -> pa.Table:
         if self.rows == 0 and count_leading_zeros(block, self.mark):
@@ -301,7 +307,7 @@ class CsvDialect(Dialect):
             head = block[: block.find(b"\n", HEAD) + 1] or block
             if b'"' not in head:  # otherwise it may end inside a record
                 self._with_codes_as_text(self._parsed(head, {}), head)
-        table = self._with_codes_as_text(self._parsed(block, self._text(self._codes)), block)
+        table = self._with_codes_as_text(self._parsed(block, dict.fromkeys(self._codes, pa.string())), block)
         for place, field in enumerate(table.schema):
             if pa.types.is_null(field.type):
                 table = table.set_column(place, field.name, pa.nulls(table.num_rows, pa.string()))
@@ -319,13 +325,23 @@ class CsvDialect(Dialect):
             return compute.mean(compute.match_substring_regex(texts[name], pattern)).as_py() or 0.0
 
         zeros = count_leading_zeros(block, self.mark)
-        padded = [field.name for field in table.schema if pa.types.is_integer(field.type)]
-        padded = padded if zeros and zeros != _count_padded(table) else []
+        for field in table.schema if zeros else ():
+            if pa.types.is_string(field.type):
+                texts_with_zeros = compute.match_substring_regex(table[field.name], LEADING_ZERO)
+                zeros -= compute.sum(texts_with_zeros).as_py() or 0
+        padded = [field.name for field in table.schema if zeros and pa.types.is_integer(field.type)]
         floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
         coded = floats if count_fields(block, self.mark, DIGITS_E_DIGITS.strip("^$")) else []
-        grouped = [name for name in floats if _may_be_grouped(table[name].drop_null().to_numpy())]
+        grouped = []
+        for name in floats:
+            x = table[name].drop_null().to_numpy()
+            thousandths = np.abs(x) * 1000
+            if len(x) == 0 or thousandths.max() >= 1e6 or (np.abs(thousandths - np.rint(thousandths)) > 1e-6).any():
+                continue
+            if UNMARKED < (x == np.rint(x)).mean() < 1:  # three decimals, but some without any: 1.234 may be 1,234
+                grouped.append(name)
         suspects = list(dict.fromkeys([*padded, *coded, *grouped]))
-        texts = self._parsed(block, self._text(suspects), only=suspects) if suspects else table
+        texts = self._parsed(block, dict.fromkeys(suspects, pa.string()), only=suspects) if suspects else table
         for name in suspects:
             is_grouped = name in grouped and share(name, GROUPED_BY_POINTS) == 1 and share(name, WHOLE) > UNMARKED
             is_padded = name in padded and share(name, LEADING_ZERO) > 0
@@ -358,13 +374,6 @@ class CsvDialect(Dialect):
             ),
         )
 
-    def _fields(self, line: bytes) -> list[str]:
-        return next(csv.reader([line.decode()], delimiter=self.mark), [])
-
-    @staticmethod
-    def _text(names: Sequence[str] | set[str]) -> Types:
-        return dict.fromkeys(names, pa.string())
-
 
 def count_leading_zeros(block: bytes, separator: str) -> int:
     """Count the fields that begin with a zero before another digit or an x, after a sign or not.
@@ -380,22 +389,6 @@ def count_fields(block: bytes, separator: str, pattern: str) -> int:
 
     begins = rf'(?:^|[{separator}\r\n"])'
     return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + pattern)[0].as_py())
-
-
-def _may_be_grouped(x: NDArray[np.float64]) -> bool:
-    """Say whether numbers are below a thousand with three decimals, but some without any: 1.234 may be 1,234."""
-    thousandths = np.abs(x) * 1000
-    if len(x) == 0 or thousandths.max() >= 1e6 or (np.abs(thousandths - np.rint(thousandths)) > 1e-6).any():
-        return False
-    return bool(UNMARKED < (x == np.rint(x)).mean() < 1)
-
-
-def _count_padded(table: pa.Table) -> int:
-    """Count the texts that begin like a number with leading zeros."""
-    from pyarrow import compute
-
-    texts = [table[field.name] for field in table.schema if pa.types.is_string(field.type)]
-    return sum(compute.sum(compute.match_substring_regex(text, LEADING_ZERO)).as_py() or 0 for text in texts)
 
 
 def _is_number(text: str) -> bool:
@@ -419,9 +412,9 @@ class CsvSink(Sink):
     def write(self, table: pa.Table) -> None:
         from pyarrow import csv as arrow_csv
 
-        held = pa.BufferOutputStream()
-        arrow_csv.write_csv(_flat(table), held, self._options)
-        self._file.write(held.getvalue())
+        text = pa.BufferOutputStream()
+        arrow_csv.write_csv(_flat(table), text, self._options)
+        self._file.write(text.getvalue())
 
 
 MOST_ROWS_OF_SHEET = 1 << 20
@@ -433,7 +426,9 @@ class ExcelSink(Sink):
 
     def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         self._book = optional("openpyxl", "excel").Workbook(write_only=True)
-        self._sheet, self._file, self._rows = self._book.create_sheet("rows"), file, 0
+        self._sheet = self._book.create_sheet("rows")
+        self._file = file
+        self._rows = 0
         self._append(schema.names)
 
     def write(self, table: pa.Table) -> None:
@@ -476,12 +471,6 @@ def _flat(table: pa.Table) -> pa.Table:
             text = [None if value is None else json.dumps(value, default=str) for value in table[place].to_pylist()]
             table = table.set_column(place, field.name, pa.array(text, pa.string()))
     return table
-
-
-def _field(value: object, separator: str) -> str:
-    if isinstance(value, str):
-        return _quoted(value, separator)
-    return "" if value != value else repr(value)  # NaN: this row has no such value
 
 
 def _quoted(text: str, separator: str) -> str:

@@ -34,7 +34,8 @@ SESSIONS = {  # which module opens which addresses
 }
 FROM_ENVIRONMENT = "env:"
 BEGINNINGS = (*SESSIONS, FROM_ENVIRONMENT)
-QUERY, TABLE = "query=", "table="
+QUERY = "query="
+TABLE = "table="
 IF_EXISTS = ("fail", "replace", "append")
 MARGIN = 5.0  # standard deviations by which more rows are drawn than wanted, so that there are enough
 
@@ -224,13 +225,18 @@ class Session:
 class FileSession(Session):
     """A connection to a database that is a file, which only reads unless it is to write."""
 
+    needs_cursors = False  # whether sessions of the same connection each need a cursor of it
+
     def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
-        self._name, self._path, self._writes = name, path, writes
+        self._name = name
+        self._path = path
+        self._writes = writes
         self.is_new = writes and not path.exists()
         self._owner = shares if isinstance(shares, type(self)) else self
         self.connection: Any
         if self._owner is not self:
-            self.connection = self._share(self._owner.connection)
+            connection = self._owner.connection
+            self.connection = connection.cursor() if self.needs_cursors else connection
             return
         if not writes and not path.is_file():
             raise DatabaseError(f"{name}: there is no such file.")
@@ -239,7 +245,9 @@ class FileSession(Session):
             self.connection = self._open()
 
     @classmethod
-    def of_address(cls, name: str, address: str, *, writes: bool, shared: dict[str, Session] | None) -> Self:
+    def connect(
+        cls, name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None
+    ) -> Self:
         """Connect; the shared sessions of one file have one connection, as a process may open it in one way only."""
         kind, _, place = address.partition(":")
         path = Path(place.removeprefix("//"))
@@ -253,10 +261,6 @@ class FileSession(Session):
     def _open(self) -> Any:
         """Return a connection to the file."""
         raise NotImplementedError
-
-    def _share(self, connection: Any) -> Any:
-        """Return what a second session of the same file uses."""
-        return connection
 
     def _in_words(self) -> AbstractContextManager[None]:
         """Raise an error of the database as one of ours."""
@@ -301,10 +305,10 @@ def database_access(timeout: float = 3600.0, if_exists: str = "fail", only: Sequ
 
 def connect(place: DatabasePlace, *, writes: bool = False) -> Session:
     """Return a session of the database at a place, that of the block of `database_access` if there is one."""
-    address, shared = place.resolved, SHARED.get()
+    address = place.resolved
     module = import_module(next(module for begins, module in SESSIONS.items() if address.startswith(begins)))
-    opened: Session = module.connect(place.address, address, ACCESS.get(), writes=writes, shared=shared)
-    return opened
+    session: Session = module.connect(place.address, address, ACCESS.get(), writes=writes, shared=SHARED.get())
+    return session
 
 
 class DatabaseSource(Source):
@@ -397,12 +401,14 @@ class TableSink(Sink):
     """Writes a table of a database, which nobody sees before `commit`."""
 
     def __init__(self, place: DatabasePlace, access: Access) -> None:
-        self._place, self._only = place, access.only
+        self._place = place
+        self._only = access.only
         self._session = connect(place, writes=True)
         try:
             self._target = _target(self._session, place)
-            self._replaces = self._session.find_table(place.table or "") is not None and access.if_exists == "replace"
-            self._exists = access.if_exists == "append" and self._session.find_table(place.table or "") is not None
+            exists = self._session.find_table(place.table or "") is not None
+            self._replaces = exists and access.if_exists == "replace"
+            self._exists = exists and access.if_exists == "append"
         except BaseException:
             self._session.close()
             raise

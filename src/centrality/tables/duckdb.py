@@ -9,20 +9,17 @@ import pyarrow as pa
 
 from centrality._internal.checks import optional
 from centrality.tables.columns import BATCH
-from centrality.tables.database import Access, DatabaseError, FileSession, Session, TableName, quoted
+from centrality.tables.database import DatabaseError, FileSession, Session, TableName, quoted
 
 AS_TEXT = ("STRUCT", "MAP", "UNION", "JSON", "UUID", "BIT", "TIME WITH TIME ZONE", "TIME_NS")
 AS_NUMBER = ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT")
 MEANWHILE = "centrality_rows_to_write"  # the name of the rows that are being written
 
 
-def connect(name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None) -> "DuckDB":
-    """Connect; the shared sessions of one file are one instance."""
-    return DuckDB.of_address(name, address, writes=writes, shared=shared)
-
-
 class DuckDB(FileSession):
     """A connection to a file of DuckDB."""
+
+    needs_cursors = True
 
     def __init__(self, name: str, path: Path, *, writes: bool, shares: Session | None = None) -> None:
         self._duckdb = optional("duckdb", "databases")
@@ -34,9 +31,6 @@ class DuckDB(FileSession):
         # What a query names are tables of this file: no other file is read or written.
         connection.execute("SET enable_external_access = false")
         return connection
-
-    def _share(self, connection: Any) -> Any:
-        return connection.cursor()
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -57,20 +51,17 @@ class DuckDB(FileSession):
         ]
 
     def find_table(self, name: str) -> TableName | None:
-        existing = self.tables()
-        if name not in existing:
+        if name not in self.tables():
             return None
         schema, dot, rest = name.partition(".")
-        inside = dot and [schema, rest] in [list(pair) for pair in self._pairs()]
-        return TableName(rest, schema) if inside else TableName(name)
-
-    def _pairs(self) -> list[tuple[Any, ...]]:
-        return self.values("SELECT table_schema, table_name FROM information_schema.tables")
+        pairs = self.values("SELECT table_schema, table_name FROM information_schema.tables")
+        return TableName(rest, schema) if dot and (schema, rest) in pairs else TableName(name)
 
     def columns(self, rows: str) -> tuple[pa.Schema, dict[str, str]]:
         select = {}
-        for name, kind, *_ in self.values(f"DESCRIBE SELECT * FROM {rows}"):
-            column, kind = quoted(name), str(kind)
+        for name, kind_name, *_ in self.values(f"DESCRIBE SELECT * FROM {rows}"):
+            column = quoted(name)
+            kind = str(kind_name)
             if kind.startswith(AS_TEXT) and not kind.endswith("]"):
                 select[name] = f"CAST({column} AS VARCHAR)"
             elif kind in AS_NUMBER:
@@ -109,3 +100,6 @@ class DuckDB(FileSession):
         self.connection.close()
         if self._owner is self and self.is_new:
             self._path.unlink(missing_ok=True)
+
+
+connect = DuckDB.connect

@@ -150,7 +150,8 @@ class ToUtf8:
     """
 
     def __init__(self, name: str, encoding: str | None = None) -> None:
-        self.name, self.encoding = name, encoding
+        self.name = name
+        self.encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding or "cp1252")()
         self._rest = b""  # the first bytes of a letter whose others are in the next piece
         self._is_ascii = True
@@ -201,7 +202,9 @@ class Pieces(io.RawIOBase):
     """Reads pieces of bytes of any length as one file; closing it also closes the files that it reads from."""
 
     def __init__(self, pieces: Iterator[bytes], *files: Any) -> None:
-        self._pieces, self._files, self._waiting = pieces, files, memoryview(b"")
+        self._pieces = pieces
+        self._files = files
+        self._waiting = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -209,10 +212,10 @@ class Pieces(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         if not self._waiting:
             self._waiting = memoryview(next(self._pieces, b""))
-        taken = min(len(buffer), len(self._waiting))
-        buffer[:taken] = self._waiting[:taken]
-        self._waiting = self._waiting[taken:]
-        return taken
+        size = min(len(buffer), len(self._waiting))
+        buffer[:size] = self._waiting[:size]
+        self._waiting = self._waiting[size:]
+        return size
 
     def close(self) -> None:
         for file in self._files:
@@ -225,7 +228,8 @@ def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
     with ExitStack() as if_it_fails, reading(path, path.suffix.lower()):
         file = if_it_fails.enter_context(path.open("rb"))
         first = file.peek(FIRST_BYTES)
-        kind, ending = packing_of(first), path.suffix.lower()
+        kind = packing_of(first)
+        ending = path.suffix.lower()
         if kind is None and ending in PACKINGS and first:
             raise TableError(f"{path} is not packed as {ending} files are. If it is plain text, rename it.")
         if kind == ".zip" and stat.S_ISFIFO(path.stat().st_mode):
@@ -294,15 +298,17 @@ def files_below(folder: Place, suffixes: Sequence[str]) -> list[str]:
     """List the files of these endings below a folder, by relative path, without names that begin with . or _."""
     filesystem, path = filesystem_and_path(folder)
     if filesystem is None:
-        files = (file for file in Path(path).rglob("*") if file.suffix.lower() in suffixes and file.is_file())
-        names = [file.relative_to(path) for file in files]
+        names = [file.relative_to(path) for file in Path(path).rglob("*") if file.is_file()]
     else:
         from pyarrow import fs
 
-        seen = filesystem.get_file_info(fs.FileSelector(path, recursive=True))
-        names = [Path(PurePosixPath(one.path).relative_to(path)) for one in seen if one.is_file]
-        names = [name for name in names if name.suffix.lower() in suffixes]
-    return [str(name) for name in sorted(names) if not any(part[0] in "._" for part in name.parts)]
+        entries = filesystem.get_file_info(fs.FileSelector(path, recursive=True))
+        names = [Path(PurePosixPath(entry.path).relative_to(path)) for entry in entries if entry.is_file]
+    return [
+        str(name)
+        for name in sorted(names)
+        if name.suffix.lower() in suffixes and not any(part[0] in "._" for part in name.parts)
+    ]
 
 
 def broken_links(folder: Place) -> list[str]:

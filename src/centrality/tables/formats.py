@@ -91,13 +91,10 @@ def kind_to_write(path: str | os.PathLike[str]) -> str:
 
 def is_text_file(place: str | os.PathLike[str]) -> bool:
     """Say whether this is a text file on this machine, whose number of rows is not known before its end."""
-    if (
-        is_database(place)
-        or files.is_remote(place)
-        or not (path := Path(files.filesystem_and_path(place)[1])).is_file()
-    ):
+    if is_database(place) or files.is_remote(place):
         return False
-    return FORMATS[kind_of(path)].is_text
+    path = Path(files.filesystem_and_path(place)[1])
+    return path.is_file() and FORMATS[kind_of(path)].is_text
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:

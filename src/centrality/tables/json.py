@@ -44,12 +44,18 @@ class JsonDialect(Dialect):
             return b"{}"
 
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
-        columns = [list(map(_value, column.tolist())) for column in values.values()]
+        columns = (
+            # JSON knows no NaN: such a number is missing.
+            [json.dumps(v) if isinstance(v, str) else "null" if v != v else repr(v) for v in column.tolist()]
+            for column in values.values()
+        )
         shape = ", ".join(f"{json.dumps(name).replace('%', '%%')}: %s" for name in values) + "}\n"
-        return [
-            _open_for_more(record) + (shape % row).encode()
-            for record, row in zip(records, zip(*columns, strict=True), strict=True)
-        ]
+        extended = []
+        for record, row in zip(records, zip(*columns, strict=True), strict=True):
+            unclosed = record.rstrip()[:-1]
+            comma = b"" if unclosed.strip() == b"{" else b", "
+            extended.append(unclosed + comma + (shape % row).encode())
+        return extended
 
     def _infer(self, block: bytes) -> pa.Table:
         return self._read(block, None, "infer")
@@ -75,23 +81,19 @@ class JsonDialect(Dialect):
     def _read(self, block: bytes, schema: pa.Schema | None, unexpected: str) -> pa.Table:
         from pyarrow import json as arrow_json
 
-        self._require_flat_enough(block)
+        brackets = block.count(b"[") + block.count(b"{")
+        if brackets - block.count(b"\n") > DEEPEST:  # more than in flat records, which have one a line
+            for row, line in enumerate(block.split(b"\n"), self.rows + 1):
+                if line.count(b"[") + line.count(b"{") > DEEPEST and depth(line) > DEEPEST:
+                    raise TableError(
+                        f"{self.name} cannot be read as {self.kind}: row {row}: at most {DEEPEST} lists and objects "
+                        "inside each other were wanted, but there are more."
+                    )
         return arrow_json.read_json(
             in_arrows_memory(block),
             read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
             parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
         )
-
-    def _require_flat_enough(self, block: bytes) -> None:
-        brackets = block.count(b"[") + block.count(b"{")
-        if brackets - block.count(b"\n") <= DEEPEST:  # as in flat records, which have one a line
-            return
-        for row, line in enumerate(block.split(b"\n"), self.rows + 1):
-            if line.count(b"[") + line.count(b"{") > DEEPEST and depth(line) > DEEPEST:
-                raise TableError(
-                    f"{self.name} cannot be read as {self.kind}: row {row}: at most {DEEPEST} lists and objects "
-                    "inside each other were wanted, but there are more."
-                )
 
 
 def parse_rows(lines: bytes, columns: Sequence[str], types: Types, name: str) -> pa.Table:
@@ -122,23 +124,9 @@ class JsonSink(Sink):
 
     def lines(self, table: pa.Table) -> Iterator[str]:
         """Yield the object of each row."""
-        return (json.dumps(_finite(row), ensure_ascii=False, default=str) for row in table.to_pylist())
-
-
-def _open_for_more(record: bytes) -> bytes:
-    """Return an object without its closing bracket, ready for another name and value."""
-    record = record.rstrip()[:-1]
-    return record if record.strip() == b"{" else record + b", "
-
-
-def _value(value: object) -> str:
-    if isinstance(value, str):
-        return json.dumps(value)
-    return "null" if value != value else repr(value)  # JSON knows no NaN: such a number is missing
-
-
-def _finite(row: dict[str, object]) -> dict[str, object]:
-    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
+        for row in table.to_pylist():
+            finite = {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
+            yield json.dumps(finite, ensure_ascii=False, default=str)
 
 
 JSONL = Format(lambda path: open_text(path, lambda name, _: JsonDialect(name)), JsonSink, JsonSink, is_text=True)
@@ -152,20 +140,16 @@ def open_json(path: Path) -> TextSource:
     if not head_in_utf8(file.peek(), encoding).removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"["):
         return TextSource(dialect, file, keeps_records=False, encoding=encoding)
     with file:
-        rows = _rows(str(path), ToUtf8(str(path), encoding)(file.read(), last=True))
+        content = ToUtf8(str(path), encoding)(file.read(), last=True)
+    with reading(path, ".json", (ValueError, RecursionError)):
+        rows = json.loads(content.removeprefix(BYTE_ORDER_MARK), object_pairs_hook=distinct_keys)
+    for row in rows:
+        if not isinstance(row, dict):
+            raise TableError(
+                f'{path}: a list of objects was wanted, as in [{{"a": 1}}, {{"a": 2}}], got {row!r:.40} in it.'
+            )
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
     return TextSource(dialect, io.BytesIO(lines), size=len(lines), keeps_records=False)
-
-
-def _rows(name: str, content: bytes) -> list[dict[str, object]]:
-    with reading(name, ".json", (ValueError, RecursionError)):
-        rows = json.loads(content.removeprefix(BYTE_ORDER_MARK), object_pairs_hook=distinct_keys)
-    wrong = next((row for row in rows if not isinstance(row, dict)), None)
-    if wrong is not None:
-        raise TableError(
-            f'{name}: a list of objects was wanted, as in [{{"a": 1}}, {{"a": 2}}], got {wrong!r:.40} in it.'
-        )
-    return list(rows)
 
 
 class JsonArraySink(JsonSink):

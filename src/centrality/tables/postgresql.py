@@ -71,7 +71,8 @@ class PostgreSQL(Session):
         self, name: str, address: str, access: Access, *, writes: bool = False, snapshot: str | None = None
     ) -> None:
         driver = optional("adbc_driver_postgresql.dbapi", "databases")
-        self._name, self._secrets, self._timeout = name, passwords_in(address), access.timeout
+        self._name = name
+        self._secrets = passwords_in(address)
         if "connect_timeout" not in address and "PGCONNECT_TIMEOUT" not in os.environ:
             address += ("&" if "?" in address else "?") + "connect_timeout=10"
         with self._in_words():
@@ -103,26 +104,22 @@ class PostgreSQL(Session):
         try:
             yield
         except (driver.Error, pa.ArrowException, OSError) as error:
-            text = self._words_of(error)
+            details = {
+                key: text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+                for key, text in getattr(error, "details", ())
+            }
+            line = str(error).split("\n", maxsplit=1)[0]
+            text = details.get("PG_DIAG_MESSAGE_PRIMARY") or line.rpartition("ERROR: ")[2].strip() or line
+            if hint := details.get("PG_DIAG_MESSAGE_HINT"):
+                text += f" ({hint})"
+            for secret in self._secrets:
+                text = text.replace(secret, "***")
+            text = text.rstrip(".")
             state = getattr(error, "sqlstate", None) or ""
             advice = next((advice for begins, advice in ADVICE.items() if state.startswith(begins)), "")
             if not state:  # the server did not answer, or the driver left its code out
                 advice = TOO_WIDE if "at most 1600 columns" in text else NO_ANSWER
             raise DatabaseError(f"{self._name}: {text}." + f" {advice}." * bool(advice)) from None
-
-    def _words_of(self, error: Exception) -> str:
-        """Return what the database said, without a password."""
-        details = {
-            key: text.decode(errors="replace") if isinstance(text, bytes) else str(text)
-            for key, text in getattr(error, "details", ())
-        }
-        first_line = str(error).split("\n", maxsplit=1)[0]
-        text = details.get("PG_DIAG_MESSAGE_PRIMARY") or first_line.rpartition("ERROR: ")[2].strip() or first_line
-        if hint := details.get("PG_DIAG_MESSAGE_HINT"):
-            text += f" ({hint})"
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text.rstrip(".")
 
     def execute(self, sql: str) -> None:
         with self._in_words(), self._connection.cursor() as cursor:
@@ -161,9 +158,11 @@ class PostgreSQL(Session):
         enums = set()
         for field, (base, kind) in zip(stored, oids, strict=True):
             column = quoted(field.name)
-            digits = _digits((field.metadata or {}).get(b"POSTGRESQL:typmod")) if base == "numeric" else None
-            if digits is not None:
-                decimals[field.name] = pa.decimal128(*digits)
+            packed = int((field.metadata or {}).get(b"POSTGRESQL:typmod") or -1) - NUMERIC_HEADER
+            precision = packed >> 16
+            scale = packed & 0x7FF
+            if base == "numeric" and packed >= 0 and scale <= precision <= MOST_DIGITS:
+                decimals[field.name] = pa.decimal128(precision, scale)
                 select[field.name] = f"NULLIF({column}, 'NaN')::text"
             elif kind == "e":
                 enums.add(field.name)
@@ -171,8 +170,8 @@ class PostgreSQL(Session):
             else:
                 select[field.name] = column if base in PLAIN else CASTS.get(base, "{}::text").format(column)
         listed = ", ".join(f"{select[name]} AS {quoted(name)}" for name in stored.names)
-        read = self._schema(f"SELECT {listed} FROM {rows}") if stored.names else stored
-        kinds = {field.name: field.type for field in read} | decimals
+        selected = self._schema(f"SELECT {listed} FROM {rows}") if stored.names else stored
+        kinds = {field.name: field.type for field in selected} | decimals
         kinds |= dict.fromkeys(enums, pa.dictionary(pa.int32(), pa.string()))
         return pa.schema([(name, kinds[name]) for name in stored.names]), select
 
@@ -185,8 +184,8 @@ class PostgreSQL(Session):
         """Return the name and the kind of each column's type, that of a domain's base; no row is read for it."""
         if not names:
             return []
-        asked = ", ".join(f"pg_typeof(q.{quoted(name)})::oid::int8" for name in names)
-        oids = self.values(f"SELECT {asked} FROM (SELECT 1) one LEFT JOIN (SELECT * FROM {rows} LIMIT 0) q ON true")[0]
+        types = ", ".join(f"pg_typeof(q.{quoted(name)})::oid::int8" for name in names)
+        oids = self.values(f"SELECT {types} FROM (SELECT 1) one LEFT JOIN (SELECT * FROM {rows} LIMIT 0) q ON true")[0]
         every = {
             oid: (name, kind, base)
             for oid, name, kind, base in self.values(
@@ -205,7 +204,12 @@ class PostgreSQL(Session):
             cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)})
             cursor.execute(sql)
             for batch in cursor.fetch_record_batch():
-                columns = [_cast(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
+                columns = []
+                for column, field in zip(batch.columns, schema, strict=True):
+                    column = column.storage if isinstance(column, pa.ExtensionArray) else column
+                    if pa.types.is_dictionary(field.type):
+                        column = column.cast(field.type.value_type).dictionary_encode()
+                    columns.append(column.cast(field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def seed(self, seed: int) -> str | None:
@@ -219,8 +223,21 @@ class PostgreSQL(Session):
         self._ingest(target, table, "append")
 
     def _ingest(self, target: TableName, table: pa.Table, mode: str) -> None:
+        fields = []  # in types that PostgreSQL has
+        for field in table.schema:
+            kind = field.type
+            if pa.types.is_null(kind):
+                kind = pa.string()
+            elif pa.types.is_dictionary(kind):
+                kind = kind.value_type
+            elif pa.types.is_unsigned_integer(kind):
+                kind = pa.decimal128(20, 0) if kind == pa.uint64() else pa.int64()
+            elif pa.types.is_float16(kind):
+                kind = pa.float32()
+            fields.append(pa.field(field.name, kind))
+        rows = table.cast(pa.schema(fields))
         with self._in_words(), self._connection.cursor() as cursor:
-            cursor.adbc_ingest(target.name, _writable(table), mode=mode, db_schema_name=target.schema)
+            cursor.adbc_ingest(target.name, rows, mode=mode, db_schema_name=target.schema)
 
     def commit(self) -> None:
         with self._in_words():
@@ -234,36 +251,3 @@ class PostgreSQL(Session):
 def _text(value: str) -> str:
     """Return a text as SQL writes it."""
     return "E'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
-def _digits(packed: bytes | None) -> tuple[int, int] | None:
-    """Return the precision and scale of a numeric column; None if it has none, or more digits than Arrow takes."""
-    number = int(packed or -1) - NUMERIC_HEADER
-    if number < 0:
-        return None
-    precision, scale = number >> 16, number & 0x7FF
-    return (precision, scale) if precision <= MOST_DIGITS and scale <= precision else None
-
-
-def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    column = column.storage if isinstance(column, pa.ExtensionArray) else column
-    if pa.types.is_dictionary(kind):
-        return column.cast(kind.value_type).dictionary_encode().cast(kind)
-    return column if column.type == kind else column.cast(kind)
-
-
-def _writable(table: pa.Table) -> pa.Table:
-    """Return the rows in types that PostgreSQL has."""
-    fields = []
-    for field in table.schema:
-        kind = field.type
-        if pa.types.is_null(kind):
-            kind = pa.string()
-        elif pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        elif pa.types.is_unsigned_integer(kind):
-            kind = pa.decimal128(20, 0) if kind == pa.uint64() else pa.int64()
-        elif pa.types.is_float16(kind):
-            kind = pa.float32()
-        fields.append(pa.field(field.name, kind))
-    return table.cast(pa.schema(fields))

@@ -6,25 +6,19 @@ settle on that of the first rows, and fail at a later one.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from centrality.tables.columns import BATCH, TableError, is_number
-from centrality.tables.database import Access, DatabaseError, FileSession, Session, TableName, quoted
+from centrality.tables.database import DatabaseError, FileSession, Session, TableName, quoted
 
 ASKED_TOGETHER = 200  # columns whose types are chosen for in one statement
 STATES = {"SQLITE_BUSY": "Somebody else writes to it: try again later", "SQLITE_READONLY": "It may only be read here"}
-
-
-def connect(name: str, address: str, access: Access, *, writes: bool, shared: dict[str, Session] | None) -> "SQLite":
-    """Connect; the shared sessions of one file are one connection."""
-    return SQLite.of_address(name, address, writes=writes, shared=shared)
 
 
 class SQLite(FileSession):
@@ -68,7 +62,8 @@ class SQLite(FileSession):
         with self._in_words():
             described = self.connection.execute(f"SELECT * FROM {rows} LIMIT 0").description
         names = [column[0] for column in described or ()]
-        schema, select = [], {}
+        schema = []
+        select = {}
         for start in range(0, len(names), ASKED_TOGETHER):
             chosen = names[start : start + ASKED_TOGETHER]
             listed = ", ".join(
@@ -92,18 +87,38 @@ class SQLite(FileSession):
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def create(self, target: TableName, table: pa.Table) -> None:
-        columns = ", ".join(f"{quoted(field.name)} {_affinity(field.type)}" for field in table.schema)
-        self.execute(f"CREATE TABLE {target.sql} ({columns})")
+        columns = []
+        for field in table.schema:
+            affinity = "TEXT"
+            if pa.types.is_integer(field.type) or pa.types.is_boolean(field.type):
+                affinity = "INTEGER"
+            elif is_number(field.type) or pa.types.is_decimal(field.type):
+                affinity = "REAL"
+            elif pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+                affinity = "BLOB"
+            columns.append(f"{quoted(field.name)} {affinity}")
+        self.execute(f"CREATE TABLE {target.sql} ({', '.join(columns)})")
         self.append(target, table)
 
     def append(self, target: TableName, table: pa.Table) -> None:
         names = ", ".join(map(quoted, table.column_names))
         marks = ", ".join("?" * table.num_columns)
-        columns = [_as_stored(column) for column in table.itercolumns()]
+        columns = []
+        for column in table.itercolumns():
+            kind = column.type
+            if kind == pa.uint64() and (pc.max(column).as_py() or 0) >= 1 << 63:
+                raise TableError(
+                    "Whole numbers below 2**63 were wanted, as SQLite keeps them: leave the column out with --only."
+                )
+            values = (column.cast(pa.float64()) if pa.types.is_decimal(kind) else column).to_pylist()
+            if pa.types.is_nested(kind):
+                values = [None if value is None else json.dumps(value, default=str) for value in values]
+            elif pa.types.is_temporal(kind):
+                values = [None if value is None else str(value) for value in values]
+            columns.append(values)
+        rows = zip(*columns, strict=True)
         with self._in_words():
-            self.connection.executemany(
-                f"INSERT INTO {target.sql} ({names}) VALUES ({marks})", zip(*columns, strict=True)
-            )
+            self.connection.executemany(f"INSERT INTO {target.sql} ({names}) VALUES ({marks})", rows)
 
     def commit(self) -> None:
         self.execute("COMMIT")
@@ -131,25 +146,4 @@ def _type_of(integer: int | None, real: int | None, text: int | None, blob: int 
     return (pa.int64(), "{}") if integer else (pa.null(), "{}")
 
 
-def _affinity(kind: pa.DataType) -> str:
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return "INTEGER"
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return "BLOB"
-    return "REAL" if is_number(kind) or pa.types.is_decimal(kind) else "TEXT"
-
-
-def _as_stored(column: pa.ChunkedArray) -> Sequence[Any]:
-    """Return a column's values as SQLite keeps them: what is no number, text or bytes as a text."""
-    kind = column.type
-    if kind == pa.uint64() and (pc.max(column).as_py() or 0) >= 1 << 63:
-        raise TableError(
-            "Whole numbers below 2**63 were wanted, as SQLite keeps them: leave the column out with --only."
-        )
-    if pa.types.is_decimal(kind):
-        return list(column.cast(pa.float64()).to_pylist())
-    if pa.types.is_nested(kind):
-        return [None if value is None else json.dumps(value, default=str) for value in column.to_pylist()]
-    if pa.types.is_temporal(kind):
-        return [None if value is None else str(value) for value in column.to_pylist()]
-    return list(column.to_pylist())
+connect = SQLite.connect

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -90,27 +91,18 @@ class Dialect:
         try:
             table = self._parse(block, schema, strict=strict)
         except pa.ArrowInvalid as error:
-            table = self._with_truth_values(block, schema, strict=strict)
+            table = None
+            with suppress(pa.ArrowInvalid):  # true and false in a column of numbers are 1 and 0, as in fitting
+                guessed = {field.name: field.type for field in self._infer(block).schema}
+                numbers = [field.name for field in schema if pa.types.is_floating(field.type)]
+                truths = [name for name in numbers if guessed.get(name) == pa.bool_()]
+                if truths:
+                    types = dict.fromkeys(truths, pa.bool_())
+                    table = self._parse(block, with_types(schema, types), strict=strict).cast(schema)
             if table is None:
                 raise TableError(self._complaint(error)) from None
         self.rows += table.num_rows
         return table
-
-    def _with_truth_values(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table | None:
-        """Parse columns of true and false as the numbers 1 and 0, as `fit` does; None if that does not help."""
-        try:
-            guessed = self._infer(block).schema
-            truths = [
-                field.name
-                for field in schema
-                if pa.types.is_floating(field.type)
-                and field.name in guessed.names
-                and pa.types.is_boolean(guessed.field(field.name).type)
-            ]
-            loose = with_types(schema, dict.fromkeys(truths, pa.bool_()))
-            return self._parse(block, loose, strict=strict).cast(schema) if truths else None
-        except pa.ArrowInvalid:
-            return None
 
     def split(self, block: bytes) -> list[bytes]:
         """Return the block's records."""
@@ -159,8 +151,13 @@ class TextSource(Source):
         keeps_records: bool = True,
         encoding: str | None = None,
     ) -> None:
-        self.name, self.kind, self.live, self.keeps_records = dialect.name, dialect.kind, live, keeps_records
-        self.dialect, self._file, self._to_utf8 = dialect, file, ToUtf8(dialect.name, encoding)
+        self.name = dialect.name
+        self.kind = dialect.kind
+        self.live = live
+        self.keeps_records = keeps_records
+        self.dialect = dialect
+        self._file = file
+        self._to_utf8 = ToUtf8(dialect.name, encoding)
         self._reader = Blocks(file, dialect.separator, self._to_utf8, live=live)
         self._blocks = self._guarded(iter(self._reader))
         self.keeps_faulty = keeps_records and FAULTY_RECORDS.get() == "keep"
@@ -169,28 +166,27 @@ class TextSource(Source):
         if self.keeps_faulty and live:  # a mark that nobody closes would withhold all that comes after it
             self._reader.separator = None
         try:
-            self._begin(size)
+            block = next(self._blocks, b"")
+            if not block.strip():
+                raise TableError(f"{self.name} is empty: it has 0 rows and 0 columns.")
+            self._first = self.dialect.without_header(block)
+            while not self._first.strip(b"\r\n"):  # on a stream, rows may come later than the line above them
+                self._first = next(self._blocks, b"")
+                if not self._first:
+                    raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names)} columns.")
+            try:
+                self._first_table = self.dialect.infer(self._first)
+                self.schema = self._first_table.schema
+            except TableError:
+                if not (self.keeps_faulty or live) or not (schema := self._schema_of_records()):
+                    raise
+                self.schema = schema
+                self._first_table = None
+                self.dialect.rows = 0
         except BaseException:
             self.close()
             raise
-
-    def _begin(self, size: int | None) -> None:
-        block = next(self._blocks, b"")
-        if not block.strip():
-            raise TableError(f"{self.name} is empty: it has 0 rows and 0 columns.")
-        self._first = self.dialect.without_header(block)
-        while not self._first.strip(b"\r\n"):  # on a stream, rows may come later than the line above them
-            self._first = next(self._blocks, b"")
-            if not self._first:
-                raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names)} columns.")
-        try:
-            self._first_table = self.dialect.infer(self._first)
-            self.schema = self._first_table.schema
-        except TableError:
-            if not (self.keeps_faulty or self.live) or not (schema := self._schema_of_records()):
-                raise
-            self.schema, self._first_table, self.dialect.rows = schema, None, 0
-        self.rows_above = None if self.live else self.dialect.rows_above
+        self.rows_above = None if live else self.dialect.rows_above
         if size is not None and self._to_utf8.encoding is None:
             rows = len(self._split(self._first)) if self._first_table is None else self._first_table.num_rows
             self.rows = rows if size <= len(block) else int(rows * size / len(block))
@@ -209,7 +205,8 @@ class TextSource(Source):
         with self:
             self._reader.size = LARGE_BLOCK
             first = self.dialect.infer(self._first) if self._first_table is None else self._first_table  # raises
-            blocks, parts = [self._first], [first]
+            blocks = [self._first]
+            parts = [first]
             for block in self._blocks:
                 blocks.append(block)
                 parts.append(self.dialect.infer(block))
@@ -254,13 +251,17 @@ class TextSource(Source):
                     table = self._in_types(schema, table, block, strict=strict)
             except TableError:
                 if self.live:  # what came before the record is scored, before the error ends the stream
-                    yield from self._before_error(schema, block)
+                    for records, rows, _ in self._parsed(schema, self._split(block), self.dialect.rows):
+                        if rows is None:
+                            break
+                        yield rows, b"".join(record + b"\n" for record in records)
                 raise
             yield table, block
 
     def _all_blocks(self) -> Iterator[tuple[bytes, pa.Table | None]]:
         """Yield each block, the first with its table."""
-        table, self._first_table = self._first_table, None  # so that its memory is freed
+        table = self._first_table
+        self._first_table = None  # so that its memory is freed
         yield self._first, table
         for block in self._blocks:
             yield block, None
@@ -272,8 +273,8 @@ class TextSource(Source):
             with suppress(TableError):
                 for field in self.dialect.infer(record + b"\n").schema:
                     kinds.setdefault(field.name, Counter())[field.type] += 1
-        chosen = {name: most.most_common(1)[0][0] for name, most in kinds.items()}
-        are_mixed = {name for name, most in kinds.items() if {pa.int64(), pa.float64()} <= set(most)}
+        chosen = {name: count.most_common(1)[0][0] for name, count in kinds.items()}
+        are_mixed = {name for name, count in kinds.items() if {pa.int64(), pa.float64()} <= set(count)}
         return pa.schema([(name, pa.float64() if name in are_mixed else kind) for name, kind in chosen.items()])
 
     def _split(self, block: bytes) -> list[bytes]:
@@ -282,21 +283,14 @@ class TextSource(Source):
     def _with_faulty(self, schema: pa.Schema, block: bytes) -> tuple[pa.Table, list[bytes]]:
         """Return a block's rows, of which those that cannot be read hold nothing, and its records, these repaired."""
         nothing = pa.table([pa.nulls(1, field.type) for field in schema], schema=schema)
-        tables, kept = [], []
+        tables = []
+        readable: list[bytes] = []
         for records, table, fault in self._parsed(schema, self._split(block), self._rows_before):
             tables.append(nothing if table is None else table)
-            kept += records if table is not None else [self.dialect.repaired(records[0])]
+            readable += records if table is not None else [self.dialect.repaired(records[0])]
             self.faulty += [fault] if table is None else []
-        self._rows_before += len(kept)
-        return pa.concat_tables(tables), kept
-
-    def _before_error(self, schema: pa.Schema, block: bytes) -> Iterator[tuple[pa.Table, bytes]]:
-        """Yield the rows of a block before its first record that cannot be read."""
-        before = self.dialect.rows
-        for records, table, _ in self._parsed(schema, self._split(block), before):
-            if table is None:
-                break
-            yield table, b"".join(record + b"\n" for record in records)
+        self._rows_before += len(readable)
+        return pa.concat_tables(tables), readable
 
     def _parsed(
         self, schema: pa.Schema, records: list[bytes], before: int
@@ -306,7 +300,8 @@ class TextSource(Source):
         Halves of halves are parsed until those are found: few records need few attempts. If one has several lines, a
         quotation mark that nobody closes may have joined them: then they are tried one by one.
         """
-        self.dialect.rows, fault = before, f"{self.name}: row {before + 1:,} is no single row"
+        self.dialect.rows = before
+        fault = f"{self.name}: row {before + 1:,} is no single row"
         try:
             table = self.dialect.parse(b"".join(record + b"\n" for record in records), schema, strict=False)
             if table.num_rows == len(records):
@@ -364,20 +359,20 @@ def with_types(schema: pa.Schema, types: Types | None) -> pa.Schema:
 
 def cast_or_none(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
     """Cast the columns to the types of `schema` as if text had been parsed so; None if the text must be parsed."""
-    columns = [_as_if_parsed(table[field.name], field.type) for field in schema]
-    return None if any(column is None for column in columns) else pa.table(columns, schema=schema)
-
-
-def _as_if_parsed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
-    if column.type == kind:
-        return column
-    if column.null_count == len(column):
-        return pa.chunked_array([pa.nulls(len(column), kind)])
-    if pa.types.is_boolean(column.type) and pa.types.is_float64(kind):
-        return column.cast(kind)
-    if pa.types.is_integer(column.type) and pa.types.is_float64(kind):
-        return column.cast(kind, safe=False)  # both round to the nearest number
-    return None
+    columns = []
+    for target in schema:
+        column = table[target.name]
+        if column.type != target.type:
+            if column.null_count == len(column):
+                column = pa.chunked_array([pa.nulls(len(column), target.type)])
+            elif pa.types.is_float64(target.type) and (
+                pa.types.is_boolean(column.type) or pa.types.is_integer(column.type)
+            ):
+                column = column.cast(target.type, safe=False)  # which rounds to the nearest number, as parsing does
+            else:
+                return None
+        columns.append(column)
+    return pa.table(columns, schema=schema)
 
 
 def common_schema(parts: Sequence[pa.Table]) -> pa.Schema | None:
@@ -385,18 +380,18 @@ def common_schema(parts: Sequence[pa.Table]) -> pa.Schema | None:
     names = parts[0].column_names
     if any(set(part.column_names) != set(names) for part in parts):
         return None
-    kinds = [_common_type([part[name] for part in parts]) for name in names]
-    return None if any(kind is None for kind in kinds) else pa.schema(list(zip(names, kinds, strict=True)))
-
-
-def _common_type(columns: Sequence[pa.ChunkedArray]) -> pa.DataType | None:
-    """Return a type for all columns that are not empty: float if integers and floats mix, text if some are text."""
-    kinds = {column.type for column in columns if column.null_count < len(column)} or {columns[0].type}
-    if pa.string() in kinds:
-        return pa.string()
-    if kinds == {pa.int64(), pa.float64()}:
-        return pa.float64()
-    return kinds.pop() if len(kinds) == 1 else None
+    fields = []
+    for name in names:
+        kinds = {part[name].type for part in parts if part[name].null_count < len(part)} or {parts[0][name].type}
+        if pa.string() in kinds:
+            fields.append((name, pa.string()))
+        elif kinds == {pa.int64(), pa.float64()}:
+            fields.append((name, pa.float64()))
+        elif len(kinds) == 1:
+            fields.append((name, kinds.pop()))
+        else:
+            return None
+    return pa.schema(fields)
 
 
 BLOCK = 4 << 20  # bytes parsed together: some ten thousand rows
@@ -407,23 +402,18 @@ UNCLOSED = "; a quotation mark at the beginning of a field may lack its other on
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+@dataclass
 class Blocks:
     """Yields whole records, about `size` bytes at a time; from a live stream, as soon as they have come.
 
     With a `separator` of fields, a line break inside quotation marks ends no record.
     """
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        separator: bytes | None,
-        to_utf8: ToUtf8 | None = None,
-        *,
-        live: bool = False,
-        size: int = BLOCK,
-    ) -> None:
-        self.file, self.separator, self.live, self.size = file, separator, live, size
-        self._to_utf8 = to_utf8 or ToUtf8("The text")
+    file: BinaryIO
+    separator: bytes | None
+    to_utf8: ToUtf8 = field(default_factory=lambda: ToUtf8("The text"))
+    live: bool = False
+    size: int = BLOCK
 
     def __iter__(self) -> Iterator[bytes]:
         waiting: list[bytes] = []  # what came after the last record's end
@@ -431,7 +421,7 @@ class Blocks:
         is_first = True
         while piece := self._what_has_come() if self.live else self.file.read(self.size):
             is_last = not self.live and len(piece) < self.size
-            piece = self._to_utf8(piece)
+            piece = self.to_utf8(piece)
             waiting.append(piece.removeprefix(BYTE_ORDER_MARK) if is_first else piece)
             is_first = False
             if is_last or sum(map(len, waiting)) < looked_from:
@@ -446,7 +436,7 @@ class Blocks:
                 raise ValueError(
                     f"no record ends within {LONGEST >> 20} MB" + (UNCLOSED if b'"' in together else "; is it text?")
                 )
-        rest = b"".join(waiting) + self._to_utf8(b"", last=True)
+        rest = b"".join(waiting) + self.to_utf8(b"", last=True)
         if self.separator is not None and is_open(rest, self.separator) and FAULTY_RECORDS.get() == "stop":
             raise ValueError("a quotation mark opens a field that never ends")
         if rest.strip(b"\r\n" if self.separator is not None else None):

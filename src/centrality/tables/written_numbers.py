@@ -72,9 +72,9 @@ def without_gaps(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
     return pc.if_else(is_gap, pa.scalar(None, pa.string()), texts)
 
 
-def evenly(texts: pa.Array, most: int) -> pa.Array:
-    """Return at most `most` of the texts, evenly spaced."""
-    return texts.take(pa.array(np.unique(np.linspace(0, len(texts) - 1, most).astype(np.int64))))
+def evenly(texts: pa.Array, limit: int) -> pa.Array:
+    """Return at most `limit` of the texts, evenly spaced."""
+    return texts.take(pa.array(np.unique(np.linspace(0, len(texts) - 1, limit).astype(np.int64))))
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class NumberCells:
     @classmethod
     def of(cls, texts: pa.Array) -> Self:
         """Split texts that `without_gaps` has returned into parts."""
-        found = pc.extract_regex(texts, CELL)
-        return cls({field.name: pc.struct_field(found, [field.name]) for field in found.type})
+        parts = pc.extract_regex(texts, CELL)
+        return cls({field.name: pc.struct_field(parts, [field.name]) for field in parts.type})
 
     def are(self, part: str, text: str) -> Mask:
         """Say in which cells this part equals that text."""
@@ -144,8 +144,8 @@ def as_floats(texts: pa.Array) -> NDArray[np.float64]:
 
 def is_currency(affix: str) -> bool:
     """Say whether this text is a currency's symbol or code."""
-    found = pc.match_substring_regex(pa.array([affix.strip()]), f"^(?:{CURRENCY})$")
-    return bool(found[0].as_py())
+    matches = pc.match_substring_regex(pa.array([affix.strip()]), f"^(?:{CURRENCY})$")
+    return bool(matches[0].as_py())
 
 
 def canonical(affix: str) -> str:
@@ -180,7 +180,9 @@ def ordered_levels(texts: pa.Array | pa.ChunkedArray) -> list[str]:
     """
     counts = {level["values"]: level["counts"] for level in texts.drop_null().value_counts().to_pylist()}
     places: dict[str, tuple[float, int]] = {}
-    limits, words, bare = 0, 0, []
+    limits = 0
+    words = 0
+    bare = []
     for level in counts:
         plain = re.sub("[\u2010-\u2015\u2212]", "-", " ".join(level.casefold().split()))
         parts = list(LEVEL_NUMBER.finditer(plain))
@@ -212,8 +214,8 @@ def ordered_levels(texts: pa.Array | pa.ChunkedArray) -> list[str]:
     return sorted(counts, key=lambda level: (places[level], level))
 
 
-def _mask(found: pa.Array) -> Mask:
-    return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), dtype=bool)  # noqa: FBT003
+def _mask(answers: pa.Array) -> Mask:
+    return np.asarray(answers.fill_null(False).to_numpy(zero_copy_only=False), dtype=bool)  # noqa: FBT003
 
 
 ENOUGH = 0.95  # the share of a column's cells that must be numbers for it to be a column of numbers
@@ -251,28 +253,28 @@ class NumberFormat:
     def read(self, texts: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.float64], Mask]:
         """Return the numbers, NaN where missing, and say which cells hold something that is not such a number."""
         texts = without_gaps(texts)
-        given = np.asarray(texts.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-        x = self._usual(texts)
-        unusual = given & np.isnan(x)
-        if unusual.any():
-            x[unusual] = self._taken_apart(texts.filter(pa.array(unusual)))
-        return x, given & np.isnan(x)
-
-    def _usual(self, texts: pa.Array) -> NDArray[np.float64]:
-        """Return the numbers of cells in the column's usual form, NaN for others. This is ten times as fast."""
-        before, after = self.before.strip(), self.after.strip()
+        # Cells in the column's common form are read together, which is ten times as fast.
+        before = self.before.strip()
+        after = self.after.strip()
         digits = (DIGITS if self.thousands else UNGROUPED)[self.decimal]
         pattern = f"^-?(?:{re.escape(before)} ?)?{digits}(?: ?{re.escape(after)})?$"
-        usual = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string()))
+        common = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string()))
         for text in filter(None, (before, after, *" ',.".replace(self.decimal, ""))):
-            usual = pc.replace_substring(usual, text, "")
-        return as_floats(pc.replace_substring(usual, ",", "."))
+            common = pc.replace_substring(common, text, "")
+        x = as_floats(pc.replace_substring(common, ",", "."))
+        present = np.asarray(texts.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        others = present & np.isnan(x)
+        if others.any():
+            x[others] = self._read_parts(NumberCells.of(texts.filter(pa.array(others))))
+        return x, present & np.isnan(x)
 
-    def _taken_apart(self, texts: pa.Array) -> NDArray[np.float64]:
-        """Split cells into parts and return their numbers; NaN where the parts are not a number of this column."""
-        cells = NumberCells.of(texts)
-        known, factor = self._units(cells)
-        x = np.where(known, cells.sizes(self.decimal) * factor, np.nan)
+    def _read_parts(self, cells: NumberCells) -> NDArray[np.float64]:
+        """Return the numbers of cells that were split into parts; NaN where these are not a number of this column."""
+        places, affixes = cells.affixes()
+        split = [_without_magnitude(pair) if self.magnitudes else (pair, 1.0) for pair in affixes]
+        units = ("", canonical(self.before + self.after))
+        factors = [factor if canonical("".join(pair)) in units else np.nan for pair, factor in split]
+        x = cells.sizes(self.decimal) * np.array(factors)[places]
         if self.decimal == ",":
             # A number as programs write it, 1234.5 beside 1.234,50: it cannot be mistaken.
             bare = cells.are("before", "") & cells.are("after", "") & cells.match("digits", r"^[0-9]*\.[0-9]+$")
@@ -297,14 +299,6 @@ class NumberFormat:
         bare = pc.match_substring_regex(present, r"^[-+(]?[0-9.,' ]+\)?$")
         return len(present) > 0 and bool(pc.all(bare).as_py())
 
-    def _units(self, cells: NumberCells) -> tuple[Mask, NDArray[np.float64]]:
-        """Say which cells have this column's unit or none, and return the factors of their numbers (k, M, bn)."""
-        own = canonical(self.before + self.after)
-        places, affixes = cells.affixes()
-        parts = [_without_magnitude(pair) if self.magnitudes else (pair, 1.0) for pair in affixes]
-        known = np.array([canonical("".join(pair)) in ("", own) for pair, _ in parts], dtype=bool)
-        return known[places], np.array([factor for _, factor in parts])[places]
-
     def write(self, x: float) -> str:
         """Write a number in the column's form.
 
@@ -324,10 +318,11 @@ class NumberFormat:
         return replace(self, decimals=min(self.decimals, 2)).write(1234.5 if self.decimals else 1234)
 
 
-def learn_writing(texts: pa.Array | pa.ChunkedArray, usual: str = "") -> tuple[NumberFormat | None, str]:
+def learn_writing(texts: pa.Array | pa.ChunkedArray, default_mark: str = "") -> tuple[NumberFormat | None, str]:
     """Return how a column's numbers are written, or None if it is not numbers; and what is doubtful about it.
 
-    Where a point and a comma fit all cells, `usual` is the decimal mark, which other columns show; "" if none does.
+    Where a point and a comma fit all cells, `default_mark` is taken, the decimal mark of other columns; "" if they
+    show none.
     """
     plain = without_gaps(texts)
     present = plain.drop_null()
@@ -335,18 +330,18 @@ def learn_writing(texts: pa.Array | pa.ChunkedArray, usual: str = "") -> tuple[N
         return None, ""
     if _are_codes(present, gaps=plain.null_count):
         return None, ""
-    some = evenly(present, LEARNED_FROM)
-    writing, doubt = _learn(some, usual)
+    sample = evenly(present, LEARNED_FROM)
+    writing, doubt = _learn(sample, default_mark)
     if writing is None:
         return None, doubt
-    _, wrong = writing.read(present)
-    if wrong.any() and len(some) < len(present):  # a few of these may tell decimal marks from those between groups
-        others = present.filter(pa.array(wrong)).slice(0, LOOKED_AT)
+    _, unread = writing.read(present)
+    if unread.any() and len(sample) < len(present):  # a few of these may tell decimal marks from those between groups
+        others = present.filter(pa.array(unread)).slice(0, LOOKED_AT)
         others = others.filter(NumberCells.of(others).parts["digits"].is_valid())
-        writing, doubt = _learn(pa.concat_arrays([some, others]), usual)
+        writing, doubt = _learn(pa.concat_arrays([sample, others]), default_mark)
         if writing is not None:
-            _, wrong = writing.read(present)
-    return (writing, doubt) if writing is not None and wrong.mean() <= 1 - ENOUGH else (None, doubt or NOT_ALIKE)
+            _, unread = writing.read(present)
+    return (writing, doubt) if writing is not None and unread.mean() <= 1 - ENOUGH else (None, doubt or NOT_ALIKE)
 
 
 def usual_decimal_mark(columns: Iterable[pa.Array | pa.ChunkedArray]) -> str:
@@ -361,13 +356,14 @@ def usual_decimal_mark(columns: Iterable[pa.Array | pa.ChunkedArray]) -> str:
         if len(present) == 0:
             continue
         cells = NumberCells.of(evenly(present, LOOKED_AT))
-        point, comma = cells.fits(".").sum(), cells.fits(",").sum()
+        point = cells.fits(".").sum()
+        comma = cells.fits(",").sum()
         if point != comma and cells.share() >= ENOUGH:
             marks.add("." if point > comma else ",")
     return marks.pop() if len(marks) == 1 else ""
 
 
-def _learn(texts: pa.Array, usual: str) -> tuple[NumberFormat | None, str]:
+def _learn(texts: pa.Array, default_mark: str) -> tuple[NumberFormat | None, str]:
     """Learn how numbers are written from some texts."""
     cells = NumberCells.of(texts)
     if cells.share() < ENOUGH:
@@ -375,8 +371,17 @@ def _learn(texts: pa.Array, usual: str) -> tuple[NumberFormat | None, str]:
     affixes, magnitudes, about_units = _common_unit(cells)
     if affixes is None:
         return None, about_units
-    decimal, about_marks = _decimal_mark(cells, usual, currency=any(map(is_currency, affixes)))
-    writing = NumberFormat(decimal, _thousands(cells, decimal), *affixes, _decimals(cells, decimal), magnitudes)
+    before, after = affixes
+    decimal, about_marks = _decimal_mark(cells, default_mark, currency=is_currency(before) or is_currency(after))
+    # The most frequent mark between groups of digits, if there is one.
+    marks = [mark for mark in ",. '" if re.match(GROUP_MARKS[decimal], mark)]
+    times = [int(pc.sum(pc.count_substring(cells.parts["digits"], mark)).as_py() or 0) for mark in marks]
+    thousands = marks[int(np.argmax(times))] if max(times) else ""
+    # The largest number of digits after the decimal mark.
+    fitting = cells.parts["digits"].filter(pa.array(cells.fits(decimal)))
+    fractions = pc.replace_substring_regex(fitting, rf"^[^{decimal}]*[{decimal}]?", "")
+    decimals = min(int(pc.max(pc.utf8_length(fractions)).as_py() or 0), MOST_DECIMALS - 1)
+    writing = NumberFormat(decimal, thousands, before, after, decimals, magnitudes)
     with_error = pc.any(pc.match_substring_regex(texts, r"±|\+/-")).as_py()
     about_errors = "what stands behind ± is left out" if with_error else ""
     return writing, "; ".join(filter(None, (about_marks, about_units, about_errors)))
@@ -412,33 +417,28 @@ def _common_unit(cells: NumberCells) -> tuple[Affixes | None, bool, str]:
         written: Counter[Affixes] = Counter()
         for pair, count in counts.items():
             written[_without_magnitude(pair)[0] if magnitudes else pair] += count
-        unit, share, bare = _most_common(written, len(places))
+        units: Counter[str] = Counter()
+        for pair, count in written.items():
+            units[canonical("".join(pair))] += count
+        bare_cells = units.pop("", 0)
+        # A unit that only a few cells have, among cells without one, is not the column's.
+        unit, cells_with_unit = units.most_common(1)[0] if units and bare_cells < ENOUGH * len(places) else ("", 0)
+        share = cells_with_unit / len(places)
+        bare = bare_cells / len(places)
         # 950 beside 1.2k is no 950k; and 5 m beside 3 km are no millions.
-        mistaken = bool(unit and bare) if magnitudes else bool(bare) and unit in MAGNITUDES and unit not in ("m", "b")
-        if share + bare >= ENOUGH and not mistaken:
+        is_other = bool(unit and bare) if magnitudes else bool(bare) and unit in MAGNITUDES and unit not in ("m", "b")
+        if share + bare >= ENOUGH and not is_other:
             common = next(pair for pair, _ in written.most_common() if canonical("".join(pair)) == unit)
-            unsaid = f"{bare:.1%} of the numbers have no unit and are taken for {unit}, too" if unit and bare else ""
-            return common, magnitudes, unsaid
+            doubt = f"{bare:.1%} of the numbers have no unit and are taken for {unit}, too" if unit and bare else ""
+            return common, magnitudes, doubt
     named = ", ".join(dict.fromkeys("".join(pair).strip() or "none" for pair in affixes[:FEW_UNITS]))
     return None, False, f"numbers of several units ({named}) cannot be compared: write them in one"
 
 
-def _most_common(written: Counter[Affixes], total: int) -> tuple[str, float, float]:
-    """Return the most common unit, the share of the cells that have it, and the share of those that have none.
-
-    A unit that only a few cells have, among cells without one, is not the column's: these few are not its numbers.
-    """
-    units: Counter[str] = Counter()
-    for pair, count in written.items():
-        units[canonical("".join(pair))] += count
-    bare = units.pop("", 0)
-    unit, count = units.most_common(1)[0] if units else ("", 0)
-    return ("", 0.0, bare / total) if bare >= ENOUGH * total else (unit, count / total, bare / total)
-
-
-def _decimal_mark(cells: NumberCells, usual: str, *, currency: bool) -> tuple[str, str]:
+def _decimal_mark(cells: NumberCells, default: str, *, currency: bool) -> tuple[str, str]:
     """Return the decimal mark that fits most cells; if both point and comma fit, also a note on which was chosen."""
-    point, comma = cells.fits("."), cells.fits(",")
+    point = cells.fits(".")
+    comma = cells.fits(",")
     if point.sum() != comma.sum():
         return (".", "") if point.sum() > comma.sum() else (",", "")
     marked = cells.match("digits", "[.,]")
@@ -449,25 +449,12 @@ def _decimal_mark(cells: NumberCells, usual: str, *, currency: bool) -> tuple[st
     # between groups: decimals would be one or two at times. Else as in other columns; as a rule, a comma stands between
     # groups, and so does a point in prices.
     short = 1 - marked.mean() > UNMARKED and not cells.match("digits", "^[0-9]{4}").any()
-    if usual and not short:
-        return usual, ""
+    if default and not short:
+        return default, ""
     decimal = "," if (currency or short) and not cells.match("digits", ",").any() else "."
-    if usual:
+    if default:
         return decimal, ""  # what the column shows by itself counts for more than the others
     place = int(either[0])
-    taken, other = (cells.sizes(mark)[place] for mark in (decimal, "." if decimal == "," else ","))
-    return decimal, f"{cells.parts['digits'][place].as_py()!r} is taken for {taken:g}, but could be {other:g}"
-
-
-def _thousands(cells: NumberCells, decimal: str) -> str:
-    """Return the most frequent mark between groups of digits, or "" if there is none."""
-    marks = [mark for mark in ",. '" if re.match(GROUP_MARKS[decimal], mark)]
-    seen = [int(pc.sum(pc.count_substring(cells.parts["digits"], mark)).as_py() or 0) for mark in marks]
-    return marks[int(np.argmax(seen))] if max(seen) else ""
-
-
-def _decimals(cells: NumberCells, decimal: str) -> int:
-    """Return the largest number of digits after the decimal mark."""
-    fitting = cells.parts["digits"].filter(pa.array(cells.fits(decimal)))
-    after = pc.replace_substring_regex(fitting, rf"^[^{decimal}]*[{decimal}]?", "")
-    return min(int(pc.max(pc.utf8_length(after)).as_py() or 0), MOST_DECIMALS - 1)
+    size = cells.sizes(decimal)[place]
+    other_size = cells.sizes("." if decimal == "," else ",")[place]
+    return decimal, f"{cells.parts['digits'][place].as_py()!r} is taken for {size:g}, but could be {other_size:g}"

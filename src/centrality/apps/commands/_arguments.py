@@ -1,14 +1,9 @@
-"""Arguments that several commands share, and the imports that they wait for.
-
-Both together take more than half of the time of that import, and a third of what `explore` computes before its first
-picture; commands that import tables first have scikit-learn whole already. They are imported as ever by whoever uses
-them later.
-"""
+"""Arguments that several commands share, and the imports that they wait for."""
 
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -24,13 +19,14 @@ if TYPE_CHECKING:
 # How addresses of databases begin; `tables.database` reads them, and is not imported to look.
 DATABASES = ("postgresql:", "postgres:", "sqlite:", "duckdb:", "env:")
 PLACES = ("data", "old", "new", "against", "output")  # arguments that may be such addresses
+INPUTS = ("model", "data", "old", "new", "against", "marks")  # arguments that name what is read
 DATA = (
     ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
     "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), or a published set by name, "
     "such as breastw"
 )
 
-GIVEN = "the columns that are the context: rows are judged among rows of their kind"
+GIVEN_HELP = "the columns that are the context: rows are judged among rows of their kind"
 
 
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -51,8 +47,18 @@ def _how_to_read(command: argparse.ArgumentParser) -> None:
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
     reading_options(command)
-    unreadable_share(command)
+    unreadable_option(command)
+    device_option(command)
+
+
+def device_option(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option that names where it computes."""
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+
+def t_option(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option for one t."""
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
 
 
 def reading_options(command: argparse.ArgumentParser) -> None:
@@ -117,24 +123,30 @@ def name_tables(arguments: argparse.Namespace) -> None:
 
 
 @contextmanager
-def access_to_databases(arguments: argparse.Namespace) -> Iterator[None]:
-    """Read and write databases in the block as the arguments say; what is read is of one moment."""
+def reading_as_asked(arguments: argparse.Namespace) -> Iterator[None]:
+    """Read text files in the encoding that the arguments name, and read and write databases as they say, in the block.
+
+    What is read of a database is of one moment.
+    """
     places = vars(arguments)
-    if not any(str(places.get(name) or "").startswith(DATABASES) for name in PLACES):
+    with ExitStack() as stack:
+        if any(str(places.get(name) or "").startswith(DATABASES) for name in PLACES):
+            from centrality.tables.database import database_access
+
+            access = database_access(
+                timeout=3600.0 if places.get("timeout") is None else places["timeout"],
+                if_exists=places.get("if_exists") or "fail",
+                only=() if places.get("only") is None else column_names(places["only"]),
+            )
+            stack.enter_context(access)
+        if places.get("encoding") is not None:
+            from centrality.tables import named_encoding
+
+            stack.enter_context(named_encoding(arguments.encoding))
         yield
-        return
-    from centrality.tables.database import database_access
-
-    only = places.get("only")
-    with database_access(
-        timeout=3600.0 if places.get("timeout") is None else places["timeout"],
-        if_exists=places.get("if_exists") or "fail",
-        only=() if only is None else column_names(only),
-    ):
-        yield
 
 
-def unreadable_share(command: argparse.ArgumentParser) -> None:
+def unreadable_option(command: argparse.ArgumentParser) -> None:
     """Add to a command the option that says how many cells of a column may be unlike any in fitting."""
     command.add_argument(
         "--unreadable",
@@ -155,7 +167,7 @@ def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: boo
     fit.add_argument("--save", type=model_path, metavar="MODEL", help="keep the model that was fitted, a .safetensors")
     fit.add_argument("--represent", metavar="WHAT", help="how to read DATA, as in `centrality fit` (default: as it is)")
     fit.add_argument("--window", type=count, metavar="N", help="cut one long series into windows of this length")
-    fit.add_argument("--given", metavar="a,b", help=GIVEN)
+    fit.add_argument("--given", metavar="a,b", help=GIVEN_HELP)
     if columns:
         fit.add_argument("--columns", dest="learned", metavar="a,b", help="the columns to learn from (default: all)")
     fit.add_argument(
@@ -195,8 +207,11 @@ def show_scores(result: Result) -> str:
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 
 
-def require_output(output: str | Path, *inputs: str | Path | None) -> None:
-    """Raise if the output cannot be written, or would overwrite an input. It is called before the work begins."""
+def require_output(output: str | Path, arguments: argparse.Namespace) -> None:
+    """Raise if the output cannot be written, or would overwrite what the arguments say to read.
+
+    It is called before the work begins.
+    """
     if str(output).startswith(DATABASES):
         from centrality.tables import database
 
@@ -205,9 +220,12 @@ def require_output(output: str | Path, *inputs: str | Path | None) -> None:
     from centrality._internal.files import require_writable
 
     output = Path(output)
-    for read in (Path(given) for given in inputs if given is not None):
-        if output.exists() and read.exists() and (output.samefile(read) or read.resolve() in output.resolve().parents):
-            raise InputError(f"{output} would be overwritten, but it is read: name another file than {read} with -o.")
+    for name in INPUTS:
+        if (place := getattr(arguments, name, None)) is None:
+            continue
+        path = Path(place)
+        if output.exists() and path.exists() and (output.samefile(path) or path.resolve() in output.resolve().parents):
+            raise InputError(f"{output} would be overwritten, but it is read: name another file than {path} with -o.")
     require_writable(output)
 
 
@@ -281,7 +299,7 @@ def auto_or_numbers(text: str) -> float | list[float] | str:
     return values[0] if len(values) == 1 else values
 
 
-STATISTICS = "scipy.stats"
+STATISTICS = "scipy.stats"  # takes a third of the time of the imports, and few commands need it
 
 
 class _Statistics(ModuleType):
@@ -295,16 +313,32 @@ class _Statistics(ModuleType):
         return getattr(import_module(STATISTICS), name)
 
 
+class _WithoutPandas:
+    """Finder of modules that says pandas is not installed."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def import_scikit_learn() -> None:
-    """Import what the estimators take from scikit-learn; a process that has it already is left as it is."""
+    """Import what the estimators take from scikit-learn, without SciPy's statistics and pandas.
+
+    Scikit-learn and Arrow import pandas only to recognize its tables, and commands have none. Both are imported as
+    ever by whoever uses them later. A process that has scikit-learn already is left as it is.
+    """
     if "sklearn" in sys.modules:
         return
-    stand_ins: dict[str, Any] = {STATISTICS: _Statistics(STATISTICS), "pandas": None}  # None: as if not installed
-    stand_ins = {name: module for name, module in stand_ins.items() if name not in sys.modules}
-    sys.modules.update(stand_ins)
+    statistics = _Statistics(STATISTICS)
+    finder: Any = _WithoutPandas()
+    sys.modules.setdefault(STATISTICS, statistics)
+    sys.meta_path.insert(0, finder)
     try:
+        import pyarrow as pa
         import sklearn.utils.validation  # noqa: F401
+
+        pa.array([0])  # Arrow looks for pandas once, before its first array
     finally:
-        for name, module in stand_ins.items():
-            if sys.modules.get(name, module) is module:
-                sys.modules.pop(name, None)
+        sys.meta_path.remove(finder)
+        if sys.modules.get(STATISTICS) is statistics:
+            del sys.modules[STATISTICS]

@@ -103,33 +103,33 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the arguments; for a wrong option, exit with the command's usage and suggest the nearest option."""
-        found, unknown = self.parse_known_args(args, namespace)
-        command: argparse.ArgumentParser = found.__dict__.pop("parser", self)  # workers get the rest, pickled
-        lacks_model = found.__dict__.pop("model_may_be_left_out", False) and found.model is None
+        parsed, unknown = self.parse_known_args(args, namespace)
+        command: argparse.ArgumentParser = parsed.__dict__.pop("parser", self)  # workers get the rest, pickled
+        lacks_model = parsed.__dict__.pop("model_may_be_left_out", False) and parsed.model is None
         if lacks_model and len(unknown) == 1 and unknown[0][:1] != "-":
             # Options stood between both: argparse took the first for the data, since the model may be left out.
-            found.model, found.data, unknown = Path(found.data), unknown[0], []
+            parsed.model = Path(parsed.data)
+            parsed.data = unknown.pop()
         if unknown:
             guess = nearest(unknown[0].partition("=")[0], command._option_string_actions)  # noqa: SLF001
             too_many = f"too many arguments: {' '.join(unknown)}"
             command.error(f"there is no option {unknown[0]}{guess}" if unknown[0][:1] == "-" else too_many)
         try:
-            name_tables(found)
+            name_tables(parsed)
         except InputError as error:
             command.error(str(error))
-        return found
+        return parsed
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2; for a wrong command, suggest the nearest one."""
-        wrong = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
-        if wrong:
-            message = f"there is no command {wrong[1]!r}{nearest(wrong[1], ALL)} (centrality --help lists them)"
+        if match := re.match(r"argument COMMAND: invalid choice: '(.*?)'", message):
+            message = f"there is no command {match[1]!r}{nearest(match[1], ALL)} (centrality --help lists them)"
         super().error(message)
 
 
-def nearest(wrong: str, known: Sequence[str] | dict[str, Any]) -> str:
-    """Return "; did you mean X?" with the nearest known word, or an empty string if none is near."""
-    close = get_close_matches(wrong, list(known), n=1, cutoff=0.6)
+def nearest(word: str, words: Sequence[str] | dict[str, Any]) -> str:
+    """Return "; did you mean X?" with the nearest of these words, or an empty string if none is near."""
+    close = get_close_matches(word, list(words), n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
 
 

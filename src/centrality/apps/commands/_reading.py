@@ -1,9 +1,9 @@
-"""Read rows and fit models for commands, and show the rows that they find."""
+"""Read rows and fit models for commands, and print rows."""
 
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from centrality._internal.checks import InputError
@@ -26,37 +26,34 @@ def row_names(text: str) -> list[str]:
 
 def rows_called(names: list[str], table: "pa.Table") -> list[int]:
     """Return the numbers of the rows with these numbers or names; raise if a name fits no row, or more than one."""
-    return [_row_called(name, table) for name in names]
-
-
-def _row_called(name: str, table: "pa.Table") -> int:
-    if name.isdecimal():
-        if int(name) >= table.num_rows:
-            raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {name}.")
-        return int(name)
-    rows = sorted({row for column in table.itercolumns() for row in _rows_with(name, column)})
-    if len(rows) != 1:
-        found = "none holds it" if not rows else f"{len(rows):,} rows hold it, the first are {rows[:3]}"
-        raise InputError(
-            f"--rows: a number from 0 to {table.num_rows - 1} was wanted, or a text that one row holds, "
-            f"got {name}: {found}."
-        )
-    return rows[0]
-
-
-def _rows_with(text: str, column: "pa.ChunkedArray") -> list[int]:
     import pyarrow as pa
     from pyarrow import compute
 
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return []
-    found: list[int] = compute.indices_nonzero(compute.equal(column, text)).to_pylist()
-    return found
+    texts = [column for column in table.itercolumns() if pa.types.is_string(column.type) or
+             pa.types.is_large_string(column.type)]  # fmt: skip
+    numbers = []
+    for name in names:
+        if name.isdecimal():
+            if int(name) >= table.num_rows:
+                raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {name}.")
+            numbers.append(int(name))
+            continue
+        rows_by_column = (compute.indices_nonzero(compute.equal(column, name)).to_pylist() for column in texts)
+        rows = sorted(set(chain.from_iterable(rows_by_column)))
+        if len(rows) != 1:
+            holders = "none holds it" if not rows else f"{len(rows):,} rows hold it, the first are {rows[:3]}"
+            raise InputError(
+                f"--rows: a number from 0 to {table.num_rows - 1} was wanted, or a text that one row holds, "
+                f"got {name}: {holders}."
+            )
+        numbers.append(rows[0])
+    return numbers
 
 
 def reading_lines(reads: Mapping[str, str], doubts: Mapping[str, str]) -> list[str]:
     """Return the lines of a table: each column's name and how it was read, with any doubt on the line below."""
-    rows, doubtful = [], []
+    rows: list[tuple[str, str]] = []
+    doubtful = []
     for name in sorted(reads, key=lambda name: name not in doubts):  # otherwise in the order of the file
         rows.append((name, reads[name]))
         if name in doubts:
@@ -71,52 +68,40 @@ SHARED = ("quiet", "represent", "window", "given", "random_state", "encoder", "c
 
 
 def fit_from_arguments(arguments: argparse.Namespace) -> "CentralityModel":
-    """Return a model fitted on the data with default settings; write it to the path of --save, if given."""
+    """Return a model fitted on the data with default settings; write it to the path of --save, if one is named.
+
+    Unless --quiet is, stderr says how the data was read and, in a second line, how to keep the model and open the page.
+    """
     from centrality.apps.commands import fit
 
-    _require_data(arguments)
-    with working("Fitting a model", arguments):
-        model, _, _ = fit.learn(_as_for_fit(arguments))
-    if arguments.save is not None:
-        model.save(arguments.save)
-    if not getattr(arguments, "quiet", False):
-        print(harmless(_how_it_was_read(arguments, model)), file=sys.stderr, flush=True)
-    return model
-
-
-def _require_data(arguments: argparse.Namespace) -> None:
-    """Raise if DATA cannot be fitted: stdin is read once only, a model is no data; or if --save cannot be written."""
     if arguments.data == "-":
         raise InputError("stdin can be read once only: save it to a file, or give a MODEL before the -.")
     if arguments.data.endswith(".safetensors"):
         raise InputError(f"{arguments.data} is a model: say of which data, MODEL DATA.")
     if arguments.save is not None:
-        require_output(arguments.save, arguments.data)
-
-
-def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments of `centrality fit` for this data: its defaults, and the options given to this command."""
-    from centrality.apps.commands import fit
-
+        require_output(arguments.save, arguments)
+    # The arguments of `centrality fit` for this data: its defaults, and the options of this command.
     parser = argparse.ArgumentParser()
     fit.arguments(parser)
     settings = parser.parse_args([arguments.data, "-o", "unused.safetensors"])
-    given = {name: value for name in SHARED if (value := getattr(arguments, name, None)) is not None}
+    options = {name: value for name in SHARED if (value := getattr(arguments, name, None)) is not None}
     by = getattr(arguments, "by", None)
     leave_out = None if by in (arguments.given or "").split(",") else by  # a group that is the context is learned from
-    vars(settings).update(given, columns=getattr(arguments, "learned", None), leave_out=leave_out)
-    return settings
+    vars(settings).update(options, columns=getattr(arguments, "learned", None), leave_out=leave_out)
+    with working("Fitting a model", arguments):
+        model, _, _ = fit.learn(settings)
+    if arguments.save is not None:
+        model.save(arguments.save)
+    if not getattr(arguments, "quiet", False):
+        from centrality.selection.rank import how_read
 
-
-def _how_it_was_read(arguments: argparse.Namespace, model: "CentralityModel") -> str:
-    """Say how the data was read, and in a second line how to keep the model and open the page."""
-    from centrality.selection.rank import how_read
-
-    keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
-    represent = f" --represent {arguments.represent}" if arguments.represent else ""
-    page = "" if "export" in arguments else f"; centrality explore {arguments.data}{represent} opens a page"
-    series = "" if "time" not in arguments or arguments.represent else _series_hint(arguments.data)
-    return f"Read {arguments.data} {how_read(model)}.\n{keep}{page}.{series}"
+        keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
+        represent = f" --represent {arguments.represent}" if arguments.represent else ""
+        page = "" if "export" in arguments else f"; centrality explore {arguments.data}{represent} opens a page"
+        series = "" if "time" not in arguments or arguments.represent else _series_hint(arguments.data)
+        text = f"Read {arguments.data} {how_read(model)}.\n{keep}{page}.{series}"
+        print(harmless(text), file=sys.stderr, flush=True)
+    return model
 
 
 def _series_hint(data: str) -> str:
@@ -128,38 +113,47 @@ def _series_hint(data: str) -> str:
 
     with tables.open_rows(data) as source:
         first = next(iter(source.batches()), None)
-    found = None if first is None else find_series(pa.Table.from_batches([first]))
-    if found is None:
+    series = None if first is None else find_series(pa.Table.from_batches([first]))
+    if series is None:
         return ""
-    return f"\nIt looks like a series, one row {found[1]}: --time {found[0]} finds stretches that are odd."
+    column, interval = series
+    return f"\nIt looks like a series, one row {interval}: --time {column} finds stretches that are odd."
 
 
-WIDTH = 60  # characters of a row that are shown
-SHOWN_COLUMNS = 4
+ROWS_TO_PRINT = 20  # all of them go to -o
+WIDTH = 60  # characters of a row that are printed
+COLUMNS_TO_PRINT = 4
 SMALL = 0.05  # a column that lowers the centrality by less does not make a row odd by itself
 AS_A_WHOLE = "no column alone, but its values together; most of all"
 
 
 def rows_output(command: argparse.ArgumentParser, what: str) -> None:
-    """Add to a command the option for a file of all rows found."""
+    """Add to a command the option for a file of all rows that it names."""
     command.add_argument("-o", "--output", type=output_path, metavar="ROWS", help=f"write {what} there")
     table_output_options(command)
 
 
-def require_rows_output(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:
+def require_rows_output(arguments: argparse.Namespace) -> None:
     """Raise if the file of rows, if one is wanted, cannot be written. It is called before the work begins."""
     from centrality import tables
 
     if arguments.output is not None:
         tables.kind_to_write(arguments.output)
-        require_output(arguments.output, *inputs)
+        require_output(arguments.output, arguments)
 
 
-def footer_lines(result: Mapping[str, Any], found: int, shown: int, name: str) -> list[str]:
-    """Return the last lines: how many rows or groups are not shown, and where all of them are."""
+def require_rows_again(arguments: argparse.Namespace) -> None:
+    """Raise if a file of rows is wanted that cannot be written, or of rows that cannot be read a second time."""
+    require_rows_output(arguments)
+    if arguments.output is not None and arguments.data == "-":
+        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
+
+
+def footer_lines(result: Mapping[str, Any], rows: int, printed: int, name: str) -> list[str]:
+    """Return the last lines: how many of the rows or groups are not printed, and where all of them are."""
     lines = []
-    if shown < found:
-        lines.append(f"... and {found - shown:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
+    if printed < rows:
+        lines.append(f"... and {rows - printed:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
     return [*lines, f"{name}: {result['file']}"] if "file" in result else lines
 
 
@@ -179,20 +173,20 @@ def columns_to_print(model: "CentralityModel") -> list[str] | None:
     return reading.columns if reading.kind in ("text", "images") else None
 
 
-def in_words(found: Mapping[str, Any]) -> str:
+def in_words(row: Mapping[str, Any]) -> str:
     """Return the reasons for a row in one line; an empty one where it has none."""
     from centrality.analysis.reasons import Reason
 
-    reasons = found.get("reasons", [])
+    reasons = row.get("reasons", [])
     whole = f"{AS_A_WHOLE}: " if reasons and odd_as_a_whole(reasons) else ""
     return whole + "; ".join(str(Reason(**reason)) for reason in reasons)
 
 
-def severity_in_words(found: Mapping[str, Any], calibration_rows: int) -> str:
+def severity_in_words(row: Mapping[str, Any], calibration_rows: int) -> str:
     """Write how many ordinary rows are as odd as this one; an empty text where nothing is known of them."""
     from centrality.analysis import severity
 
-    return severity.in_words(found["severity"], calibration_rows) if "severity" in found else ""
+    return severity.in_words(row["severity"], calibration_rows) if "severity" in row else ""
 
 
 def odd_as_a_whole(reasons: Sequence[Mapping[str, Any]]) -> bool:
@@ -206,8 +200,8 @@ def excerpt(values: dict[str, object], only: list[str] | None) -> str:
 
     if only is not None and len(only) == 1:
         return _short(str(values[only[0]]), WIDTH, keep_end="/" in str(values[only[0]]))
-    parts = [f"{name}={_short(cell_text(value), 20)}" for name, value in list(values.items())[:SHOWN_COLUMNS]]
-    return _short(" ".join(parts) + (" ..." if len(values) > SHOWN_COLUMNS else ""), 2 * WIDTH)
+    parts = [f"{name}={_short(cell_text(value), 20)}" for name, value in list(values.items())[:COLUMNS_TO_PRINT]]
+    return _short(" ".join(parts) + (" ..." if len(values) > COLUMNS_TO_PRINT else ""), 2 * WIDTH)
 
 
 def _short(text: str, width: int, *, keep_end: bool = False) -> str:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 from centrality._internal.checks import InputError
 from centrality._internal.text import number
 from centrality.apps.commands._arguments import import_scikit_learn
-from centrality.apps.commands._reading import require_rows_output
+from centrality.apps.commands._reading import ROWS_TO_PRINT, footer_lines, require_rows_output
 from centrality.apps.commands._terminal import Result, harmless, paint, working
 
 if TYPE_CHECKING:
     from centrality._internal.model_file import Arrays, Header
     from centrality.series import Events, Timeline
 
-SHOWN = 20
 VIEWS = ("values", "differences")
 RARELY = 1e9  # ordinary moments: beyond that the number says no more
 SAVED_EVERY = 1.0  # seconds
@@ -89,13 +88,28 @@ def detect(arguments: argparse.Namespace) -> Result:
     """Return the stretches that are events at the expected number of false alarms."""
     if arguments.fdr is not None or arguments.contamination is not None:
         raise InputError("Events of series are called by --false-positives N, the false alarms expected in all.")
-    require_rows_output(arguments, arguments.model, arguments.data)
+    require_rows_output(arguments)
     model, rows = fit_or_load(arguments)
     wanted = 0.05 if arguments.false_positives is None else arguments.false_positives
     events = model.events(rows, false_alarms=wanted)
     result = _result(model, events, None) | {"rank": False}
     if arguments.output is not None:
-        _write_events(arguments, model, rows, events)
+        # The rows in events, the oddest event first, with its number, what it is, and their centrality.
+        import numpy as np
+
+        from centrality import tables
+
+        table = tables.read(arguments.data)
+        centrality = model.centrality(rows)
+        row_numbers = np.array([row for event in events for row in event.rows], dtype=np.int64)
+        which = np.array([place for place, event in enumerate(events) for _ in event.rows], dtype=np.int64)
+        new = {
+            "row": row_numbers,
+            "event": which + 1,
+            "centrality": centrality[row_numbers] if len(row_numbers) else np.empty(0),
+            "reasons": np.array([events[place].sentence for place in which.tolist()], dtype=object),
+        }
+        tables.write(tables.with_columns(table.take(row_numbers), new), arguments.output)
         result["file"] = str(arguments.output)
     return result
 
@@ -112,25 +126,6 @@ def _result(model: "Timeline", events: "Events", top: int | None) -> Result:
     }
 
 
-def _write_events(arguments: argparse.Namespace, model: "Timeline", rows: Any, events: "Events") -> None:
-    """Write the rows in events, the oddest event first, with its number, what it is, and their centrality."""
-    import numpy as np
-
-    from centrality import tables
-
-    table = tables.read(arguments.data)
-    centrality = model.centrality(rows)
-    places = np.array([row for event in events for row in event.rows], dtype=np.int64)
-    which = np.array([place for place, event in enumerate(events) for _ in event.rows], dtype=np.int64)
-    new = {
-        "row": places,
-        "event": which + 1,
-        "centrality": centrality[places] if len(places) else np.empty(0),
-        "reasons": np.array([events[place].sentence for place in which.tolist()], dtype=object),
-    }
-    tables.write(tables.with_columns(table.take(places), new), arguments.output)
-
-
 def show(result: Result) -> str:
     """Write the stretches, one a line with its reason below."""
     events = result["events"]
@@ -140,16 +135,12 @@ def show(result: Result) -> str:
     else:
         heading = f"{len(events)} odd stretch{'' if len(events) == 1 else 'es'} ({expected})"
     lines = [paint(heading, "heading")]
-    for event in events[:SHOWN]:
+    for event in events[:ROWS_TO_PRINT]:
         where = f"{event['series']}  " if event["series"] else ""
         severity = float(f"{event['severity']:.2g}")
         one_in = f"one in {number(severity)} moments" if severity < RARELY else ""
         lines += [f"{where}{event['span']}  {paint(one_in, 'faint')}".rstrip(), f"    ↳ {event['sentence']}"]
-    if len(events) > SHOWN:
-        lines.append(
-            f"... and {len(events) - SHOWN:,} more" + ("" if "file" in result else ": -o ROWS writes them all")
-        )
-    return "\n".join([*lines, f"Rows of events: {result['file']}"] if "file" in result else lines)
+    return "\n".join([*lines, *footer_lines(result, len(events), len(events[:ROWS_TO_PRINT]), "Rows of events")])
 
 
 def score(arguments: argparse.Namespace) -> Result:
@@ -166,21 +157,18 @@ def score(arguments: argparse.Namespace) -> Result:
     if arguments.p_values:
         new["p_value"] = model.p_values(table)
     if arguments.explain:
-        new["reasons"] = _blamed(model, table)
+        import numpy as np
+
+        # For each row whose moment is odd, the channels to blame.
+        p_values = model.p_values(table)
+        shares = model.blame(table)
+        reasons = np.full(len(shares), "", dtype=object)
+        for row in np.flatnonzero(p_values < 0.05):
+            order = [c for c in np.argsort(-shares[row])[:3] if shares[row, c] >= 0.1]
+            reasons[row] = "; ".join(f"{model.channels_[c]} {shares[row, c]:.0%}" for c in order)
+        new["reasons"] = reasons
     tables.write(tables.with_columns(table, new), arguments.output)
     return {"scores": arguments.output, "rows": table.num_rows, "columns": list(new)}
-
-
-def _blamed(model: "Timeline", table: Any) -> Any:
-    """Return, for each row whose moment is odd, the channels to blame."""
-    import numpy as np
-
-    p_values, shares = model.p_values(table), model.blame(table)
-    reasons = np.full(len(shares), "", dtype=object)
-    for row in np.flatnonzero(p_values < 0.05):
-        order = np.argsort(-shares[row])[:3]
-        reasons[row] = "; ".join(f"{model.channels_[c]} {shares[row, c]:.0%}" for c in order if shares[row, c] >= 0.1)
-    return reasons
 
 
 def follow(arguments: argparse.Namespace) -> Result:
@@ -202,7 +190,8 @@ def follow(arguments: argparse.Namespace) -> Result:
         stream.restore(state)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # a line of other bytes is one broken line
-    lines = broken = 0
+    lines = 0
+    broken = 0
     saved = time.monotonic()
     try:
         for place, text, row in _lines(sys.stdin, model.channels_):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Result: TypeAlias = dict[str, Any]  # what a command returns: plain values, which `--json` prints as they are
-FOUND = 1  # what the process exits with where a command has found what --fail-on names
+FAIL = 1  # what the process exits with where a command comes upon what --fail-on names
 STYLES = {"heading": "1", "good": "32", "bad": "31", "faint": "2"}  # numbers of the ANSI escape codes
 # How styles are marked in a text until it is printed: by characters that are invisible and do nothing in a terminal.
 MARKS = {style: chr(0xE001 + k) for k, style in enumerate(STYLES)}
@@ -54,7 +54,7 @@ def coloured(text: str, *, colour: bool) -> str:
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
     """Return the lines of a table: columns are aligned right, except those whose numbers are in `left`."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]
     lines = [
         "  ".join(
             cell.ljust(w) if k in left else cell.rjust(w) for k, (cell, w) in enumerate(zip(r, widths, strict=True))
@@ -83,11 +83,11 @@ def working(text: str, arguments: argparse.Namespace) -> Iterator[None]:
         return
     from tqdm import tqdm
 
-    over = threading.Event()
+    end = threading.Event()
     with tqdm(desc=text, bar_format="{desc} ... {elapsed}", leave=False) as line:
 
         def tick() -> None:
-            while not over.wait(0.5):
+            while not end.wait(0.5):
                 line.refresh()
 
         thread = threading.Thread(target=tick, daemon=True)
@@ -95,7 +95,7 @@ def working(text: str, arguments: argparse.Namespace) -> Iterator[None]:
         try:
             yield
         finally:
-            over.set()
+            end.set()
             thread.join()
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
-from centrality.apps.commands._arguments import DATA, GIVEN, column_names, reading_options, require_output, seed
+from centrality.apps.commands._arguments import DATA, GIVEN_HELP, column_names, reading_options, require_output, seed
 from centrality.apps.commands._reading import require_rows_output, rows_output
-from centrality.apps.commands._terminal import FOUND, Result, paint, working
+from centrality.apps.commands._terminal import FAIL, Result, paint, working
 
 HELP = "say what is wrong in a file, the worst first; it needs no model"
 
@@ -16,14 +16,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help=DATA)
     command.add_argument("--label", metavar="COLUMN", help="a column of labels: say which do not fit their rows")
     command.add_argument("--against", metavar="OLD", help="earlier rows: say what has changed since")
-    command.add_argument("--given", metavar="a,b", help=GIVEN)
+    command.add_argument("--given", metavar="a,b", help=GIVEN_HELP)
     _series.time_arguments(command)
     command.add_argument("--model", type=Path, metavar="MODEL", help="a fitted model (default: one is fitted on DATA)")
     command.add_argument(
         "--fail-on",
         type=severity,
         metavar="SEVERITY",
-        help=f"exit with status {FOUND} if a finding is as odd as one in so many ordinary rows, such as 100; 1 is any "
+        help=f"exit with status {FAIL} if a finding is as odd as one in so many ordinary rows, such as 100; 1 is any "
         "finding",
     )
     command.add_argument("--html", type=Path, metavar="REPORT", help="write the report as a page of its own there")
@@ -47,11 +47,11 @@ def run(arguments: argparse.Namespace) -> Result:
 
     if arguments.data == "-":
         raise InputError("A file was wanted, got -: rows are read more than once. Save them to a file first.")
-    require_rows_output(arguments, arguments.data, arguments.against, arguments.model)
+    require_rows_output(arguments)
     if arguments.html is not None:
-        require_output(arguments.html, arguments.data, arguments.against, arguments.model)
+        require_output(arguments.html, arguments)
     with working("Looking for what is wrong", arguments):
-        found = check(
+        report = check(
             arguments.data,
             label=arguments.label,
             against=arguments.against,
@@ -61,16 +61,16 @@ def run(arguments: argparse.Namespace) -> Result:
             model=None if arguments.model is None else load_rows_model(arguments.model),
             random_state=arguments.random_state,
         )
-    result: Result = found.as_dict()
-    result["text"] = str(found)
+    result: Result = report.as_dict()
+    result["text"] = str(report)
     if arguments.html is not None:
-        found.to_html(arguments.html, title=str(arguments.data))
+        report.to_html(arguments.html, title=str(arguments.data))
         result["report"] = str(arguments.html)
     if arguments.output is not None:
-        tables.write(found.marked_rows(), arguments.output)
+        tables.write(report.marked_rows(), arguments.output)
         result["file"] = str(arguments.output)
-    if arguments.fail_on is not None and found.at_least(arguments.fail_on):
-        arguments.exit_status = FOUND
+    if arguments.fail_on is not None and report.at_least(arguments.fail_on):
+        arguments.exit_status = FAIL
     return result
 
 

@@ -23,14 +23,14 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.name is None:
         return {
             "bundled": {name: text for name, (_, text) in datasets.BUNDLED.items()},
-            "published": {name: found.origin for name, found in published.SETS.items()},
+            "published": {name: data_set.origin for name, data_set in published.SETS.items()},
         }
     if arguments.name not in datasets.BUNDLED and arguments.name not in published.SETS:
-        known = ", ".join([*datasets.BUNDLED, *published.SETS])
-        raise InputError(f"There is no data set called {arguments.name!r}; there are: {known}.")
+        names = ", ".join([*datasets.BUNDLED, *published.SETS])
+        raise InputError(f"There is no data set called {arguments.name!r}; there are: {names}.")
     output = arguments.output or Path(f"{arguments.name}.csv")
     tables.kind_to_write(output)
-    require_output(output)
+    require_output(output, arguments)
     table = tables.read(arguments.name)
     tables.write(table, output)
     return {"file": str(output), "rows": table.num_rows, "columns": table.column_names}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HELP = "fit, rank, draw and make an explorer page, on data that comes with scikit-learn"
 CONTOURS_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # values of t
-SHOWN = 10  # digits of each kind
+DIGITS = 10  # digits of each kind
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -51,57 +51,45 @@ def make_demo(folder: Path, *, progress: bool = False, say: Callable[[str], None
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from centrality import plots
+    from centrality import maps, plots
     from centrality.apps.explorer import server
     from centrality.apps.explorer.view import view_of
+    from centrality.datasets import four_clusters
     from centrality.fuse import FUSE
 
     folder.mkdir(parents=True, exist_ok=True)
     say("Fitting FUSE to 3,000 points of a four-component mixture ...")
-    _draw_mixture(folder / "contours.png", progress=progress)
+    points = four_clusters().sample(3000, random_state=0)
+    mixture = FUSE(noise_scale=0.25, random_state=0, progress=progress).fit(points)
+    grid = maps.grid(mixture, points, CONTOURS_AT)
+    contours = plots.contours([grid], CONTOURS_AT, points=[points], titles=["mixture"])
+    save_figure(contours, folder / "contours.png")
     digits = load_digits()
     say(f"Fitting FUSE to {len(digits.data):,} handwritten digits, 8 × 8 pixels each ...")
     model = FUSE(random_state=0, progress=progress).fit(digits.data)
     heads = model.heads(digits.data)
     score = model.centrality(digits.data)
     order = np.argsort(-score)
-    say(_table("The most central digits", order[:SHOWN], digits.target, heads, score))
-    say(_table("The most peripheral digits", order[::-1][:SHOWN], digits.target, heads, score))
+    say(_table("The most central digits", order[:DIGITS], digits.target, heads, score))
+    say(_table("The most peripheral digits", order[::-1][:DIGITS], digits.target, heads, score))
     groups = {
-        "The ten most typical digits": (digits.images[order[:SHOWN]], score[order[:SHOWN]]),
-        "The ten oddest digits": (digits.images[order[::-1][:SHOWN]], score[order[::-1][:SHOWN]]),
+        "The ten most typical digits": (digits.images[order[:DIGITS]], score[order[:DIGITS]]),
+        "The ten oddest digits": (digits.images[order[::-1][:DIGITS]], score[order[::-1][:DIGITS]]),
     }
     save_figure(plots.images(groups), folder / "digits.png")
     model.save(folder / "digits.safetensors")
     columns = {"digit": digits.target.astype(str), "ink": digits.data.sum(1)}
+    # UMAP's positions of the digits come with the package, as umap-learn may not be installed.
+    with as_file(files("centrality.apps.explorer") / "static" / "digits_umap.npy") as path:
+        positions = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)  # (1797, 2)
     looks = {"items": digits.images, "columns": columns, "title": "Handwritten digits", "colour": "digit"}
-    view = view_of(model, digits.data, on=_map_of_digits(), **looks)
+    view = view_of(model, digits.data, on=positions, **looks)
     server.export(view, folder / "explorer.html")
     say(f"\nPictures: {folder / 'contours.png'}\n          {folder / 'digits.png'}")
     say(f"Explorer: {folder / 'explorer.html'}   (open it in a browser, and turn the dial)")
     say(
         f"Model:    {folder / 'digits.safetensors'}   (look inside: centrality inspect {folder / 'digits.safetensors'})"
     )
-
-
-def _draw_mixture(path: Path, *, progress: bool) -> None:
-    """Fit a model to a mixture of four clusters, and draw its contours from global to local."""
-    from centrality import maps, plots
-    from centrality.datasets import four_clusters
-    from centrality.fuse import FUSE
-
-    points = four_clusters().sample(3000, random_state=0)
-    model = FUSE(noise_scale=0.25, random_state=0, progress=progress).fit(points)
-    grid = maps.grid(model, points, CONTOURS_AT)
-    save_figure(plots.contours([grid], CONTOURS_AT, points=[points], titles=["mixture"]), path)
-
-
-def _map_of_digits() -> "NDArray[np.float64]":  # (1797, 2)
-    """Return UMAP's positions of the digits; they come with the package, as umap-learn may not be installed."""
-    import numpy as np
-
-    with as_file(files("centrality.apps.explorer") / "static" / "digits_umap.npy") as path:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
 
 
 def _table(

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> Result:
         raise InputError("NAME, DATA and -o SCORES were wanted; centrality depth --list names the depths.")
     if arguments.name not in BY_NAME:
         raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
-    require_rows_output(arguments, arguments.data)
+    require_rows_output(arguments)
     table = tables.read(arguments.data)
     rows = tables.numbers(table if arguments.columns is None else tables.select(table, column_names(arguments.columns)))
     model = BY_NAME[arguments.name]()

@@ -3,7 +3,6 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from centrality._internal.checks import InputError
 from centrality._internal.text import number, share
 from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
@@ -11,26 +10,26 @@ from centrality.apps.commands._arguments import (
     data_with_or_without_model,
     import_scikit_learn,
     load_model,
-    one_number,
+    t_option,
 )
 from centrality.apps.commands._reading import (
+    ROWS_TO_PRINT,
     counting_line,
     footer_lines,
     in_words,
-    require_rows_output,
+    require_rows_again,
     rows_output,
     severity_in_words,
 )
-from centrality.apps.commands._terminal import FOUND, Result, aligned, paint, shows_progress
+from centrality.apps.commands._terminal import FAIL, Result, aligned, paint, shows_progress
 
 if TYPE_CHECKING:
-    from centrality.analysis.conformal import Rule, Scores
+    from centrality.analysis.conformal import Scores
     from centrality.bulk.adapter import Adapter
     from centrality.model.fitted import FittedModel
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
 RULES = ("fdr", "false_positives", "contamination")
-SHOWN = 20  # outliers printed; all of them go to -o
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -43,12 +42,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--contamination", type=float, metavar="SHARE", help="call this share of the rows outliers; promises nothing"
     )
     _series.time_arguments(command)
-    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    t_option(command)
     command.add_argument(
         "--fail-on",
         type=count,
         metavar="N",
-        help=f"exit with status {FOUND} if at least N rows, or stretches, are called",
+        help=f"exit with status {FAIL} if at least N rows, or stretches, are called",
     )
     rows_output(command, "the outliers, the oddest first, with p-values, severities and reasons")
 
@@ -66,17 +65,26 @@ def run(arguments: argparse.Namespace) -> Result:
     import numpy as np
 
     from centrality import tables
+    from centrality._internal.text import column_name
+    from centrality.analysis.conformal import Rule
     from centrality.bulk.adapter import Adapter
     from centrality.bulk.score import dial, units_of
 
-    rule = _rule(arguments)
+    require_rows_again(arguments)
+    rule = Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
     model = load_model(arguments)
-    t, fitted = dial(model, arguments.t), model.fitted_
+    t = dial(model, arguments.t)
+    fitted = model.fitted_
     if rule.needs_inliers:
         fitted.calibration_rows()  # if there are none, say so before the work
     with tables.open_rows(arguments.data) as source:
         adapter = Adapter(model, source.schema.names)
-        new = _new_columns(adapter, t, has_p_values=fitted.inliers is not None)
+        # The columns that -o writes after those of the data, and what each holds.
+        new = {"row": "row", column_name("centrality", t, model.t): "centrality"}
+        if fitted.inliers is not None:
+            new |= {"p_value": "p_value", "severity": "severity"}
+        if adapter.explains:
+            new["reasons"] = "reasons"
         if arguments.output is not None:
             tables.require_replaceable(new, adapter.columns)
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
@@ -93,7 +101,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "smallest_p_value": smallest,
         "by_themselves": arguments.model is None,  # the model was fitted on the same rows
         "found": outliers,
-        "apart": [] if outliers else _apart(fitted, units, t),
+        "apart": [] if outliers else _rows_apart(fitted, units, t),
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
@@ -106,27 +114,7 @@ def run(arguments: argparse.Namespace) -> Result:
 def _fail_on(arguments: argparse.Namespace, called: int) -> None:
     """Set the exit status that --fail-on asks for."""
     if arguments.fail_on is not None and called >= arguments.fail_on:
-        arguments.exit_status = FOUND
-
-
-def _rule(arguments: argparse.Namespace) -> "Rule":
-    """Return the rule that the arguments choose; raise if the output file could not be written."""
-    from centrality.analysis.conformal import Rule
-
-    require_rows_output(arguments, arguments.model, arguments.data)
-    if arguments.output is not None and arguments.data == "-":
-        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
-    return Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
-
-
-def _new_columns(adapter: "Adapter", t: float, *, has_p_values: bool) -> dict[str, str]:
-    """Return the names of the columns that -o writes after those of the data, and what each holds."""
-    from centrality._internal.text import column_name
-
-    new = {"row": "row", column_name("centrality", t, adapter.model.t): "centrality"}
-    if has_p_values:
-        new |= {"p_value": "p_value", "severity": "severity"}
-    return new | {"reasons": "reasons"} if adapter.explains else new
+        arguments.exit_status = FAIL
 
 
 def _outliers(
@@ -135,34 +123,33 @@ def _outliers(
     """Return the rows that score below the threshold, the oddest first, and the smallest p-value of all rows."""
     import numpy as np
 
+    from centrality.bulk.ranking import rarities
+
     mixing = fitted.mixing
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]
-    centralities = mixing.squeeze(scores[odd])
     outliers = [
-        {"row": row, "centrality": score} for row, score in zip(odd.tolist(), centralities.tolist(), strict=True)
+        {"row": row, "centrality": score} | rarity
+        for row, score, rarity in zip(
+            odd.tolist(), mixing.squeeze(scores[odd]).tolist(), rarities(fitted, t, scores[odd]), strict=True
+        )
     ]
-    calibration = fitted.inliers
-    if calibration is None:
+    if fitted.inliers is None:
         return outliers, None
-    p_values = calibration.p_values(mixing, t, scores[odd]).tolist()
-    severities = calibration.severity(mixing, t, scores[odd]).tolist()
-    for each, p_value, severity in zip(outliers, p_values, severities, strict=True):
-        each |= {"p_value": p_value, "severity": severity}
-    return outliers, float(calibration.p_values(mixing, t, np.array([np.nanmin(scores)]))[0])
+    return outliers, float(fitted.inliers.p_values(mixing, t, np.array([np.nanmin(scores)]))[0])
 
 
-def _apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[str, Any]]:
+def _rows_apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[str, Any]]:
     """Return the rows that stand apart, the oddest first; they are compared with the others of the file."""
     import numpy as np
 
     from centrality.analysis.conformal import p_values
     from centrality.analysis.severity import Tail, severity
 
-    apart = fitted.stands_apart(units, t)
+    separate = fitted.stands_apart(units, t)
     scores = fitted.mixing.mixed(fitted.held_out_units(units), t)
-    others = np.sort(scores[~apart & ~np.isnan(scores)])
-    rows = np.flatnonzero(apart)
+    others = np.sort(scores[~separate & ~np.isnan(scores)])
+    rows = np.flatnonzero(separate)
     rows = rows[np.argsort(scores[rows], kind="stable")]
     columns: dict[str, Any] = {
         "row": rows,
@@ -181,8 +168,8 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
     from centrality import tables
 
     outliers = result["found"] or result["apart"]
-    table = tables.read(arguments.data).take(np.array([each["row"] for each in outliers], dtype=np.int64))
-    explained = outliers[: None if arguments.output else SHOWN]
+    table = tables.read(arguments.data).take(np.array([outlier["row"] for outlier in outliers], dtype=np.int64))
+    explained = outliers[: None if arguments.output else ROWS_TO_PRINT]
     if explained and adapter.explains:
         with adapter.reader.suppress_issues():
             reasons = adapter.model.reasons(table.slice(0, len(explained)), result["t"])
@@ -190,61 +177,56 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
             outlier["reasons"] = why
     if arguments.output is not None:
         kinds = {"row": np.int64, "reasons": object}  # no outliers have columns of the same types
-        rows = [each | {"reasons": in_words(each)} for each in outliers]
+        rows = [outlier | {"reasons": in_words(outlier)} for outlier in outliers]
         values = {
-            name: np.array([each[what] for each in rows], kinds.get(what, np.float64)) for name, what in new.items()
+            name: np.array([row[what] for row in rows], kinds.get(what, np.float64)) for name, what in new.items()
         }
         tables.write(tables.with_columns(table, values), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
 
 
-def _reference(result: Result) -> str:
-    """Say which rows the data was compared with, and what it means if these are the same rows."""
-    if not result["by_themselves"]:
-        return f"{result['calibration_rows']:,} calibration rows"
-    return (
-        "these rows themselves: outliers among them hide one another. If you have rows that are fine, compare with "
-        "those: centrality fit FINE.csv -o MODEL --novelty, then centrality detect MODEL DATA. "
-        "What is wrong in a file by itself says centrality check DATA"
-    )
-
-
-def _heading(result: Result) -> list[str]:
-    """Say how many rows are outliers; where no rule can say so of rows that stand apart, say that."""
-    apart, at = len(result["apart"]), f"at t = {number(result['t'])}"
-    if apart:
-        stand = f"{apart:,} of {result['rows']:,} rows {'stands' if apart == 1 else 'stand'} apart {at}"
+def show(result: Result) -> str:
+    if "series" in result:
+        return _series.show(result)
+    rows_apart = result["apart"]
+    rows = (result["found"] or rows_apart)[:ROWS_TO_PRINT]
+    compared_with = result["calibration_rows"]
+    at = f"at t = {number(result['t'])}"
+    if rows_apart:
+        count_apart = len(rows_apart)
+        compared_with = result["rows"] - count_apart
+        heading = f"{count_apart:,} of {result['rows']:,} rows {'stands' if count_apart == 1 else 'stand'} apart {at}"
         why = (
             "by themselves, rows tell no error rate"
             if result["by_themselves"]
             else f"{result['calibration_rows']:,} calibration rows tell no more"
         )
-        return [paint(stand, "heading") + f" ({result['rule']} calls none: {why})"]
-    heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers {at}"
-    below = f"; centrality below {share(result['threshold'])}" if result["found"] else ""
-    return [paint(heading, "heading") + f" ({result['rule']}{below})"]
-
-
-def show(result: Result) -> str:
-    if "series" in result:
-        return _series.show(result)
-    apart = result["apart"]
-    few = (result["found"] or apart)[:SHOWN]
-    compared_with = result["rows"] - len(apart) if apart else result["calibration_rows"]
-    lines = _heading(result)
-    if few:
+        rule = f"{result['rule']} calls none: {why}"
+    else:
+        heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers {at}"
+        below = f"; centrality below {share(result['threshold'])}" if result["found"] else ""
+        rule = f"{result['rule']}{below}"
+    lines = [paint(heading, "heading") + f" ({rule})"]
+    if rows:
         body = [
-            [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else "",
-             severity_in_words(found, compared_with), in_words(found)]
-            for found in few
+            [f"{row['row']:,}", share(row["centrality"]), share(row["p_value"]) if "p_value" in row else "",
+             severity_in_words(row, compared_with), in_words(row)]
+            for row in rows
         ]  # fmt: skip
         lines += aligned(["row", "centrality", "p-value", "ordinary rows as odd", "why"], body, left=(3, 4))
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
+        reference = (
+            "these rows themselves: outliers among them hide one another. If you have rows that are fine, compare with "
+            "those: centrality fit FINE.csv -o MODEL --novelty, then centrality detect MODEL DATA. "
+            "What is wrong in a file by itself says centrality check DATA"
+            if result["by_themselves"]
+            else f"{result['calibration_rows']:,} calibration rows"
+        )
         lines.append(
-            f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. With more false alarms "
+            f"The oddest row has the p-value {smallest}, compared with {reference}. With more false alarms "
             "allowed (--false-positives N), more rows are called."
         )
-    lines += counting_line(result, [found["row"] for found in few])
-    name = "Rows apart" if apart else "Outliers"
-    return "\n".join([*lines, *footer_lines(result, result["outliers"] or len(apart), len(few), name)])
+    lines += counting_line(result, [row["row"] for row in rows])
+    name = "Rows apart" if rows_apart else "Outliers"
+    return "\n".join([*lines, *footer_lines(result, result["outliers"] or len(rows_apart), len(rows), name)])

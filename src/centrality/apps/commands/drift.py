@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
-    GIVEN,
+    GIVEN_HELP,
     column_names,
     count,
+    device_option,
     load_model,
     reading_options,
     require_output,
     seed,
-    unreadable_share,
+    unreadable_option,
 )
-from centrality.apps.commands._terminal import FOUND, Result, paint, save_figure, shows_progress
+from centrality.apps.commands._terminal import FAIL, Result, paint, save_figure, shows_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,13 +47,13 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--fail-on",
         type=effect,
         metavar="EFFECT",
-        help=f"exit with status {FOUND} if the data has changed by an effect of at least so much; 0 is any change",
+        help=f"exit with status {FAIL} if the data has changed by an effect of at least so much; 0 is any change",
     )
     _series.time_arguments(command, by=False)
-    command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN}")
+    command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN_HELP}")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
-    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    unreadable_share(command)
+    device_option(command)
+    unreadable_option(command)
     reading_options(command)
 
 
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> Result:
         return _series.drift(arguments)
     if arguments.plot is not None:
         optional("matplotlib", "plots")
-        require_output(arguments.plot, arguments.old, arguments.new)
+        require_output(arguments.plot, arguments)
     report, unreadable = _compared(arguments)
     result: Result = {
         "changed": report.changed,
@@ -92,7 +93,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.fail_on is not None and report.changed:
         effects = [abs(report.whole.effect), *(abs(w.drift.effect) for w in report.windows if w.changed)]
         if max(effects) >= arguments.fail_on or arguments.fail_on == 0:
-            arguments.exit_status = FOUND
+            arguments.exit_status = FAIL
     if arguments.plot is not None:
         from centrality import plots
 
@@ -102,39 +103,35 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "CellIssues"]:
+    """Return how the new rows compare with the model's training rows or the old rows, and the unreadable cells."""
     from centrality import tables
     from centrality.analysis.drift import compare_windows
+    from centrality.bulk.score import units_and_rows
     from centrality.model.reader import reader_of
 
     against_model = Path(arguments.old).suffix == ".safetensors"
     if against_model:
-        model, training, heads, rows, unreadable = _against_model(arguments)
-        reference = f"training rows of {arguments.old}"
+        arguments.model = Path(arguments.old)
+        model = load_model(arguments)
+        with tables.open_rows(arguments.new) as source:
+            units, rows, unreadable = units_and_rows(model, source, progress=shows_progress(arguments))
+        training = model.fitted_.training_scores
+        heads = model.fitted_.mixing.squeeze(units)
     else:
         model, training, heads, rows, unreadable = _against_data(arguments)
-        reference = f"rows of {arguments.old}"
     window = arguments.window or max(100, -(-len(heads) // WINDOWS))
-    window = window if window < len(heads) else None
     reader = reader_of(model)
-    constants = reader.constants(tables.read(arguments.new)) if reader.has_constants() else []
-    names = reader.names_of_vectors()
-    threshold = reader.about_threshold(heads, float(model.t)) if against_model else ""
     report = compare_windows(
-        training, heads, window, reference, rows=rows, names=names, constants=constants, threshold=threshold
+        training,
+        heads,
+        window if window < len(heads) else None,
+        f"{'training ' if against_model else ''}rows of {arguments.old}",
+        rows=rows,
+        names=reader.names_of_vectors(),
+        constants=reader.constants(tables.read(arguments.new)) if reader.has_constants() else [],
+        threshold=reader.about_threshold(heads, float(model.t)) if against_model else "",
     )
     return report, unreadable
-
-
-def _against_model(arguments: argparse.Namespace) -> "Compared":
-    """Return the model's summary of its training rows, the new rows and their heads, and the unreadable cells."""
-    from centrality import tables
-    from centrality.bulk.score import units_and_rows
-
-    arguments.model = Path(arguments.old)
-    model = load_model(arguments)
-    with tables.open_rows(arguments.new) as source:
-        units, rows, unreadable = units_and_rows(model, source, progress=shows_progress(arguments))
-    return model, model.fitted_.training_scores, model.fitted_.mixing.squeeze(units), rows, unreadable
 
 
 def _against_data(arguments: argparse.Namespace) -> "Compared":
@@ -154,28 +151,32 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
     from centrality.representations.table import Table
     from centrality.selection.rank import are_finite_numbers
 
-    old, new = tables.read(arguments.old), tables.read(arguments.new)
+    old = tables.read(arguments.old)
+    new = tables.read(arguments.new)
     if old.num_rows < 4 * FEWEST:
         raise InputError(f"OLD must have at least {4 * FEWEST} rows to compare with, got {old.num_rows}.")
     order = np.random.default_rng(arguments.random_state).permutation(old.num_rows)
     half = old.num_rows // 2
-    given = None if arguments.given is None else column_names(arguments.given)
-    settings = {"device": arguments.device, "progress": shows_progress(arguments), "given": given}
-    fuse = FUSE(random_state=arguments.random_state, **settings)
+    fuse = FUSE(
+        random_state=arguments.random_state,
+        device=arguments.device,
+        progress=shows_progress(arguments),
+        given=None if arguments.given is None else column_names(arguments.given),
+    )
     # Cells that cannot be read may be the change in question: they are counted, and do not stop the comparison.
-    most = 1.0 if arguments.unreadable is None else arguments.unreadable
-    model = fuse if are_finite_numbers(old) else Chain(Table(unreadable=most), fuse)
+    unreadable_share = 1.0 if arguments.unreadable is None else arguments.unreadable
+    model = fuse if are_finite_numbers(old) else Chain(Table(unreadable=unreadable_share), fuse)
     model.fit(old.take(np.sort(order[:half])))
-    trained_on = Adapter(model, old.column_names).vectors(old.take(order[:half]))
-    seen = {row.tobytes() for row in np.asarray(dense(trained_on), dtype=np.float64)}
+    training_vectors = Adapter(model, old.column_names).vectors(old.take(order[:half]))
+    training_rows = {row.tobytes() for row in np.asarray(dense(training_vectors), dtype=np.float64)}
     adapter = Adapter(model, new.column_names)
     vectors = np.array(dense(adapter.vectors(new)), dtype=np.float64)
     unreadable = adapter.report()
-    vectors[[row.tobytes() in seen for row in vectors]] = np.nan
+    vectors[[row.tobytes() in training_rows for row in vectors]] = np.nan
     heads = map_valid_rows(vectors, model.fitted_.heads)
-    rest = Adapter(model, old.column_names).vectors(old.take(order[half:]))
-    known = dense(rest)[~np.isnan(dense(rest)).any(1)]
-    return model, TrainingScores.of(model.fitted_.heads(known), known), heads, vectors, unreadable
+    others = dense(Adapter(model, old.column_names).vectors(old.take(order[half:])))
+    others = others[~np.isnan(others).any(1)]
+    return model, TrainingScores.of(model.fitted_.heads(others), others), heads, vectors, unreadable
 
 
 def show(result: Result) -> str:

@@ -1,7 +1,6 @@
 """centrality explain: say why rows are odd, in words and numbers."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality._internal.text import number, share
@@ -10,15 +9,10 @@ from centrality.apps.commands._arguments import (
     data_with_or_without_model,
     import_scikit_learn,
     load_model,
-    one_number,
+    t_option,
 )
 from centrality.apps.commands._reading import AS_A_WHOLE, odd_as_a_whole, row_names, rows_called, severity_in_words
 from centrality.apps.commands._terminal import Result, aligned, paint
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from centrality.bulk.adapter import Adapter
 
 HELP = "say why rows are odd: which columns lower their centrality, and by how much"
 
@@ -31,7 +25,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         metavar="3,7",
         help="the rows to explain, counted from 0, or by a text that only they hold (default: the five oddest)",
     )
-    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    t_option(command)
     command.add_argument("--top", type=count, default=5, metavar="N", help="columns named for each row (default: 5)")
 
 
@@ -40,6 +34,7 @@ def run(arguments: argparse.Namespace) -> Result:
     import_scikit_learn()
     from centrality import tables
     from centrality.bulk.adapter import Adapter
+    from centrality.bulk.ranking import rarities
     from centrality.bulk.score import dial
 
     model = load_model(arguments)
@@ -50,46 +45,40 @@ def run(arguments: argparse.Namespace) -> Result:
         raise InputError(
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
         )
-    rows = _oddest(adapter, table, t) if arguments.rows is None else rows_called(arguments.rows, table)
+    mixing = model.fitted_.mixing
+    if arguments.rows is None:  # the five oddest
+        scores = mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
+        adapter.report()
+        rows = [int(row) for row in scores.argsort(kind="stable")[:5]]
+    else:
+        rows = rows_called(arguments.rows, table)
     chosen = table.take(rows)
     vectors = adapter.vectors(chosen)
     units = adapter.units(vectors, len(rows))
-    heads = model.fitted_.mixing.squeeze(units)
-    found = adapter.reasons(chosen, vectors, units, [t], top=arguments.top)[0]
+    heads = mixing.squeeze(units)
+    reasons = adapter.reasons(chosen, vectors, units, [t], top=arguments.top)[0]
     if arguments.rows is not None:
         adapter.unreadable.warn()
-    points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
     fitted = model.fitted_
+    points = mixing.centrality(fitted.origins(vectors), t).tolist()
     if fitted.offsets is None and t != fitted.offset_at_t:
         unknown = f"unknown: marks have set what is odd at t = {fitted.offset_at_t:g} only"
         changes = [unknown] * len(rows)
     else:
         with adapter.reader.suppress_issues():
             changes = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
-    rarities: list[dict[str, float]] = [{} for _ in rows]
-    if fitted.inliers is not None:
-        scores = fitted.mixing.mixed(units, t)
-        p_values = fitted.inliers.p_values(fitted.mixing, t, scores).tolist()
-        severities = fitted.inliers.severity(fitted.mixing, t, scores).tolist()
-        rarities = [{"p_value": p, "severity": one} for p, one in zip(p_values, severities, strict=True)]
+    rarity_by_row = rarities(fitted, t, mixing.mixed(units, t))
     return {
         "t": t,
         "calibration_rows": fitted.calibration_count(t),
         "rows": [
-            {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": reasons,
+            {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": why,
              "correction": correction} | rarity
-            for row, score, h, point, reasons, correction, rarity in zip(
-                rows, found.scores, heads.tolist(), points, found.as_plain(), changes, rarities, strict=True
+            for row, score, h, point, why, correction, rarity in zip(
+                rows, reasons.scores, heads.tolist(), points, reasons.as_plain(), changes, rarity_by_row, strict=True
             )
         ],
     }  # fmt: skip
-
-
-def _oddest(adapter: "Adapter", table: "pa.Table", t: float) -> list[int]:
-    """Return the numbers of the five least central rows, and report the cells that could not be read."""
-    scores = adapter.model.fitted_.mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
-    adapter.report()
-    return [int(row) for row in scores.argsort(kind="stable")[:5]]
 
 
 def show(result: Result) -> str:

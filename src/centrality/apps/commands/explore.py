@@ -5,7 +5,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
@@ -17,23 +17,13 @@ from centrality.apps.commands._arguments import (
     port,
     require_output,
 )
-from centrality.apps.commands._terminal import harmless, shows_progress, working
+from centrality.apps.commands._terminal import Result, harmless, shows_progress, working
 
 if TYPE_CHECKING:
     from centrality.apps.explorer.view import View
     from centrality.model.interface import CentralityModel
 
 HELP = "open the explorer page in a browser, or write it to one file"
-
-
-class Result(TypedDict):
-    """How many rows were shown on which map, and the page's file or address."""
-
-    rows: int
-    map: str
-    page: NotRequired[str]
-    bytes: NotRequired[int]
-    url: NotRequired[str]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -65,31 +55,52 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return how many rows were shown on which map, and the page's file or address."""
+    marks: Path = arguments.marks or _data_file(arguments).with_suffix(".marks.csv")  # whatever model scores the data
     if arguments.export is not None:
-        others = [] if arguments.against is None else [arguments.against]
-        require_output(arguments.export, arguments.model, arguments.data, *others)
-        return _export(arguments)
+        require_output(arguments.export, arguments)
+        view = _view(arguments, None, marks)
+
+        from centrality.apps.explorer import server
+        from centrality.apps.explorer.marks import MarksFile
+
+        size = server.export(view, arguments.export, MarksFile(marks).marks())
+        return {"rows": len(view), "map": " and ".join(view.axes), "page": str(arguments.export), "bytes": size}
     # A fit takes minutes, and the error of a file that is not there a moment: no browser is opened before them.
     waits = arguments.model is not None and arguments.model.is_file()
     model = None if waits or arguments.against is not None or _series.is_series(arguments) else load_model(arguments)
-    return _serve(arguments, model)
 
-
-def _export(arguments: argparse.Namespace) -> Result:
-    """Write the page to one file."""
     from centrality.apps.explorer import server
-    from centrality.apps.explorer.marks import MarksFile
 
-    view = _view(arguments, None)
-    size = server.export(view, arguments.export, MarksFile(_marks_file(arguments)).marks())
-    return {"rows": len(view), "map": " and ".join(view.axes), "page": str(arguments.export), "bytes": size}
+    # The page is served until Ctrl-C. The browser gets its frame at once, and the rows when they are scored.
+    with server.Explorer(None, arguments.host, arguments.port, title=_title(arguments)) as page:
+        _say(arguments, f"Explorer: {page.url}\nWhat you mark is kept in {marks}. Ctrl-C ends it.")
+        if not arguments.no_browser and sys.stdout.isatty():
+            import webbrowser
+
+            webbrowser.open(page.url)
+        serving = threading.Thread(target=page.serve_forever, name="explorer", daemon=True)
+        serving.start()
+        try:
+            view = _view(arguments, model, marks)
+            page.show(view, marks)
+        except BaseException as error:
+            page.fail(error)
+            raise
+        else:
+            with suppress(KeyboardInterrupt):  # which is how a user ends it
+                while serving.is_alive():  # without end, it could miss a signal that comes just before it waits
+                    serving.join(0.5)
+        finally:
+            page.shutdown()
+        return {"rows": len(view), "map": " and ".join(view.axes), "url": page.url}
 
 
-def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "View":
+def _view(arguments: argparse.Namespace, model: "CentralityModel | None", marks: Path) -> "View":
     """Return what the page shows: the rows read, scored and laid out."""
     from centrality.apps.explorer.marks import MarksFile
 
-    MarksFile(_marks_file(arguments))  # its errors come before the work
+    MarksFile(marks)  # its errors come before the work
     if _series.is_series(arguments):
         return _view_of_moments(arguments)
     against: Path | None = arguments.against
@@ -102,6 +113,10 @@ def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "Vi
 
     table = tables.read(arguments.data)
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
+    kept_map = None
+    if arguments.model is not None:
+        name = f"{arguments.model.stem}.{_data_file(arguments).stem or 'rows'}.map.npz"
+        kept_map = arguments.model.with_name(name)
     options: ViewOptions = {
         "items": arguments.items,
         "columns": None if arguments.columns is None else column_names(arguments.columns),
@@ -110,13 +125,14 @@ def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "Vi
         "title": _title(arguments),
         "key": arguments.key,
         "defer_umap": arguments.export is None,
-        "kept_map": None if arguments.model is None else _beside(arguments, "map.npz"),
+        "kept_map": kept_map,
     }
     with working("Scoring and mapping", arguments):
         if old is not None:
             return compared(model, table, tables.read(old), (Path(arguments.data).name, old.name), **options)
         if against is not None:
-            options |= {"against": _other_model(arguments), "against_name": against.stem}
+            other_model = load_model(argparse.Namespace(**{**vars(arguments), "model": against}))
+            options |= {"against": other_model, "against_name": against.stem}
         return explored(model, table, progress=shows_progress(arguments), **options)
 
 
@@ -151,13 +167,6 @@ def _title(arguments: argparse.Namespace) -> str:
     return str(arguments.title or _data_file(arguments).name)
 
 
-def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
-    """Return the model to compare with, if one was asked for."""
-    if arguments.against is None:
-        return None
-    return load_model(argparse.Namespace(**{**vars(arguments), "model": arguments.against}))
-
-
 def _data_file(arguments: argparse.Namespace) -> Path:
     """Return the path of the data; of a database, one in this folder that is named by the table."""
     if not arguments.data.startswith(DATABASES):
@@ -166,47 +175,6 @@ def _data_file(arguments: argparse.Namespace) -> Path:
 
     table = DatabasePlace.of(arguments.data).table or "query"
     return Path("".join(letter if letter.isalnum() else "_" for letter in table))
-
-
-def _marks_file(arguments: argparse.Namespace) -> Path:
-    """Return the path of the file of marks: the user's, or the one beside the data, whatever model scores these."""
-    return Path(arguments.marks or _data_file(arguments).with_suffix(".marks.csv"))
-
-
-def _beside(arguments: argparse.Namespace, ending: str) -> Path:
-    """Return a path beside the model whose name includes the data's; without a model, a path beside the data."""
-    model: Path | None = arguments.model
-    if model is None:
-        return _data_file(arguments).with_suffix(f".{ending}")
-    return model.with_name(f"{model.stem}.{_data_file(arguments).stem or 'rows'}.{ending}")
-
-
-def _serve(arguments: argparse.Namespace, model: "CentralityModel | None") -> Result:
-    """Serve the page until Ctrl-C. The browser gets its frame at once, and the rows when they are scored."""
-    from centrality.apps.explorer.server import Explorer
-
-    kept = _marks_file(arguments)
-    with Explorer(None, arguments.host, arguments.port, title=_title(arguments)) as server:
-        _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
-        if not arguments.no_browser and sys.stdout.isatty():
-            import webbrowser
-
-            webbrowser.open(server.url)
-        serving = threading.Thread(target=server.serve_forever, name="explorer", daemon=True)
-        serving.start()
-        try:
-            view = _view(arguments, model)
-            server.show(view, kept)
-        except BaseException as error:
-            server.fail(error)
-            raise
-        else:
-            with suppress(KeyboardInterrupt):  # which is how a user ends it
-                while serving.is_alive():  # without end, it could miss a signal that comes just before it waits
-                    serving.join(0.5)
-        finally:
-            server.shutdown()
-        return {"rows": len(view), "map": " and ".join(view.axes), "url": server.url}
 
 
 def _say(arguments: argparse.Namespace, text: str) -> None:

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> Result:
     """Return facts about the ONNX file; `without` names a representation, which is not in the file."""
     if arguments.output.suffix != ".onnx":
         raise InputError(f"The output must end in .onnx, got {arguments.output}.")
-    require_output(arguments.output, arguments.model)
+    require_output(arguments.output, arguments)
 
     from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from centrality._internal.checks import InputError
 from centrality.apps.commands._arguments import (
     DATA,
-    GIVEN,
+    GIVEN_HELP,
     auto_or_count,
     auto_or_number,
     auto_or_numbers,
     column_names,
     count,
+    device_option,
     import_scikit_learn,
     model_path,
     one_number,
@@ -26,7 +27,6 @@ from centrality.apps.commands._terminal import Result, shows_progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from centrality.model.fitted import FittedModel
     from centrality.model.interface import CentralityModel
     from centrality.representations.base import Representation
 
@@ -51,7 +51,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="numbers, table (mixed columns, dates, gaps), text:COL, images:COL, series (one a row), series:COL (with "
         "--window); default: numbers if every cell is one, else table",
     )
-    command.add_argument("--given", metavar="a,b", help=GIVEN)
+    command.add_argument("--given", metavar="a,b", help=GIVEN_HELP)
     command.add_argument("--encoder", metavar="NAME", help="the encoder of text or images: a model's name or folder")
     command.add_argument("--pooling", default="auto", help="how text is pooled: cls, mean, max, or auto")
     command.add_argument("--download", action="store_true", help="fetch an encoder's weights if they are not on disk")
@@ -76,7 +76,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that p-values are exact")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes fits repeatable")
-    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    device_option(command)
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -84,21 +84,43 @@ def run(arguments: argparse.Namespace) -> Result:
     import_scikit_learn()
     from centrality.model.reader import reader_of
 
-    require_output(arguments.output, arguments.data)
+    require_output(arguments.output, arguments)
     model, rows, total = learn(arguments)
     model.save(arguments.output)
-    result = _result(arguments, model.fitted_, total)
-    _log_training(result)
+    fitted = model.fitted_
+    global_losses = fitted.history["global"]
+    local_losses = fitted.history["local"]
+    log.info("Noise scales: %s.", ", ".join(f"{eta:.3g}" for eta in fitted.noise_scale))
+    for head, losses in (("global", global_losses), ("local", local_losses)):
+        log.info("Loss of the %s head, first to last: %.4f to %.4f.", head, losses[0], losses[-1])
+    result: Result = {
+        "model": str(arguments.output),
+        "rows": total,
+        "features": fitted.width,
+        "noise_scale": list(fitted.noise_scale),
+        "global_loss": [global_losses[0], global_losses[-1]],
+        "local_loss": [local_losses[0], local_losses[-1]],
+        # Of each head, whether training has taught it something.
+        "learned": fitted.report.learned if fitted.report is not None else {},
+    }
     if total != rows.num_rows:
         result["sampled"] = rows.num_rows  # so many of the rows it learned from
-    if about := reader_of(model).about():
-        result["representation"], result["doubts"] = about["reads"], about["doubts"]
+    if facts := reader_of(model).about():
+        result["representation"] = facts["reads"]
+        result["doubts"] = facts["doubts"]
     return result
 
 
 def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table", int]:
-    """Return the fitted model that the arguments describe, the rows it learned from, and the number of all rows."""
+    """Return the fitted model that the arguments describe, the rows it learned from, and the number of all rows.
+
+    Without --represent, the rows choose the model.
+    """
     from centrality import tables
+    from centrality.chain import Chain
+    from centrality.fuse import FUSE
+    from centrality.selection.rank import choose_model
+    from centrality.tables.files import folder_of
 
     representation = _representation(arguments)  # an error about a wrong name comes before the data is read
     rows, total = _rows(arguments)
@@ -107,18 +129,6 @@ def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table",
         tables.numbers(rows.slice(0, 1), TEXT_TOO)  # raises at once if a column does not hold numbers
     elif arguments.represent == "images" and "path" not in rows.column_names:
         raise tables.TableError("Say which column holds the images: --represent images:COLUMN")
-    return _new_model(arguments, representation, rows).fit(rows), rows, total
-
-
-def _new_model(
-    arguments: argparse.Namespace, representation: "Representation | None", rows: "pa.Table"
-) -> "CentralityModel":
-    """Return the unfitted model that the arguments describe; without --represent, it is chosen by the rows."""
-    from centrality.chain import Chain
-    from centrality.fuse import FUSE
-    from centrality.selection.rank import choose_model
-    from centrality.tables.files import folder_of
-
     fuse = FUSE(
         t=arguments.t,
         metric=arguments.metric,
@@ -134,9 +144,12 @@ def _new_model(
         random_state=arguments.random_state,
         progress=shows_progress(arguments),
     )
+    model: CentralityModel = fuse
     if arguments.represent is None:
-        return choose_model(rows, fuse, folder_of(arguments.data))
-    return fuse if representation is None else Chain(representation, fuse)
+        model = choose_model(rows, fuse, folder_of(arguments.data))
+    elif representation is not None:
+        model = Chain(representation, fuse)
+    return model.fit(rows), rows, total
 
 
 def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
@@ -147,7 +160,11 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
     with tables.open_rows(arguments.data) as source:
         if source.kind == "images" and arguments.represent is None:
             arguments.represent = "images"
-        columns = _columns(arguments, source.schema.names)
+        columns = None  # all
+        if arguments.columns is not None:
+            columns = column_names(arguments.columns)
+        elif getattr(arguments, "leave_out", None) is not None:
+            columns = [name for name in source.schema.names if name != arguments.leave_out]
         size = arguments.sample or sample.enough(len(columns or source.schema.names))
         total = 0 if arguments.window is not None else source.rows or 0  # one long series is never sampled
         if total > (size if arguments.sample else SAMPLE_BEYOND * size):
@@ -159,14 +176,6 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
     return tables.select(table, columns) if columns else table, table.num_rows
 
 
-def _columns(arguments: argparse.Namespace, names: list[str]) -> list[str] | None:
-    """Return the columns to learn from: those asked for, or all but the one to leave out; None means all."""
-    if arguments.columns is not None:
-        return column_names(arguments.columns)
-    left_out = getattr(arguments, "leave_out", None)
-    return None if left_out is None else [name for name in names if name != left_out]
-
-
 def _representation(arguments: argparse.Namespace) -> "Representation | None":
     """Return the representation that --represent names, or None if it names none."""
     if arguments.represent in (None, NUMBERS):
@@ -174,35 +183,14 @@ def _representation(arguments: argparse.Namespace) -> "Representation | None":
     from centrality import representations
 
     kind, _, column = arguments.represent.partition(":")
-    by_kind = {known.kind: known for known in representations.all_representations()}
+    by_kind = {representation.kind: representation for representation in representations.all_representations()}
     spelled = f"{kind}:COLUMN" if column else kind
     if kind not in by_kind or spelled not in by_kind[kind].spellings:
-        spellings = ", ".join([NUMBERS, *(spelling for known in by_kind.values() for spelling in known.spellings)])
+        spellings = ", ".join([NUMBERS, *(spelling for other in by_kind.values() for spelling in other.spellings)])
         raise InputError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
     options = {"model": arguments.encoder, "progress": shows_progress(arguments)}
     options |= {name: getattr(arguments, name) for name in REPRESENTATION_OPTIONS}
     return by_kind[kind].from_command_line(column, options)
-
-
-def _result(arguments: argparse.Namespace, fitted: "FittedModel", total: int) -> Result:
-    global_losses, local_losses = fitted.history["global"], fitted.history["local"]
-    return {
-        "model": str(arguments.output),
-        "rows": total,
-        "features": fitted.width,
-        "noise_scale": list(fitted.noise_scale),
-        "global_loss": [global_losses[0], global_losses[-1]],
-        "local_loss": [local_losses[0], local_losses[-1]],
-        # Of each head, whether training has taught it something.
-        "learned": fitted.report.learned if fitted.report is not None else {},
-    }
-
-
-def _log_training(result: Result) -> None:
-    """Log the noise scales and losses of training, which --verbose prints."""
-    log.info("Noise scales: %s.", ", ".join(f"{eta:.3g}" for eta in result["noise_scale"]))
-    for head, losses in (("global", result["global_loss"]), ("local", result["local_loss"])):
-        log.info("Loss of the %s head, first to last: %.4f to %.4f.", head, *losses)
 
 
 def show(result: Result) -> str:

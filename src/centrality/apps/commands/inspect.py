@@ -2,16 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import require_output
 from centrality.apps.commands._reading import reading_lines
 from centrality.apps.commands._terminal import Result
-
-if TYPE_CHECKING:
-    from centrality._internal.model_file import Arrays, Header
 
 HELP = "say what is in a model file"
 LIMITS = (
@@ -34,10 +30,18 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.card is not None and _series.is_series_model(arguments.model):
         raise InputError(f"A card is written of models of rows, and {arguments.model} is one of series.")
     if arguments.card is not None:
-        require_output(arguments.card, arguments.model)
+        require_output(arguments.card, arguments)
     header, arrays = model_file.read(arguments.model)
     try:
-        result = _described(header, arrays, arguments.model.stat().st_size)
+        size = arguments.model.stat().st_size
+        if header["model"] == "Timeline":
+            result = _series.described(header, arrays, size)
+        else:
+            weights = sum(array.size for name, array in arrays.items() if name.startswith("network."))
+            facts = header
+            if header["model"] == "Chain":
+                facts = header["fuse"] | {name: header[name] for name in ("model", "format", "representation")}
+            result = {**facts, "weights": int(weights), "bytes": size}
         show(result)  # now, where the file's name is known
         card = "" if arguments.card is None else _card(arguments.model.stem, result)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -62,15 +66,15 @@ def _card(name: str, result: Result) -> str:
         f"- **Learned from**: {result['training_rows']:,} rows, of which the file holds none",
         f"- **The dial**: t = {result['parameters']['t']:g} (0 is global, 1 is local)",
     ]
-    if (given := result["parameters"].get("given")) is not None:
-        lines.append(f"- **Judges rows among rows of their kind**: {_in_markdown(str(given))}")
+    if (context := result["parameters"].get("given")) is not None:
+        lines.append(f"- **Judges rows among rows of their kind**: {_in_markdown(str(context))}")
     if "representation" in result:
         described = result["representation"]
         lines += ["", "## Columns", "", "| column | read as | doubt |", "|---|---|---|"]
         doubts = described["state"].get("doubts", {})
         lines += [
-            f"| {_in_markdown(column)} | {_in_markdown(read)} | {_in_markdown(doubts.get(column, ''))} |"
-            for column, read in described["columns"].items()
+            f"| {_in_markdown(column)} | {_in_markdown(words)} | {_in_markdown(doubts.get(column, ''))} |"
+            for column, words in described["columns"].items()
         ]
     elif result["feature_names"]:
         lines += ["", "## Columns", "", ", ".join(map(_in_markdown, result["feature_names"])) + ": numbers."]
@@ -88,37 +92,26 @@ def _in_markdown(text: str) -> str:
     return " ".join(escaped.split())
 
 
-def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
-    """Return the facts of a model file's header, and the file's size."""
-    if header["model"] == "Timeline":
-        return _series.described(header, arrays, size)
-    weights = sum(array.size for name, array in arrays.items() if name.startswith("network."))
-    facts = {"weights": int(weights), "bytes": size}
-    if header["model"] != "Chain":
-        return {**header, **facts}
-    described = {"model": "Chain", "format": header["format"], "representation": header["representation"]}
-    return {**header["fuse"], **described, **facts}
-
-
 def show(result: Result) -> str:
     if result["model"] == "Timeline":
         return _series.show_description(result)
     from centrality.analysis.report import Report
 
-    read = result.get("representation", {}).get("columns")  # only a table's numbers have names
-    names = list(read or result["feature_names"] or [f"{result['features']} columns without names"])
-    steps, losses = result["history"]["step"], (result["history"]["global"], result["history"]["local"])
+    columns = result.get("representation", {}).get("columns")  # only a table's numbers have names
+    names = list(columns or result["feature_names"] or [f"{result['features']} columns without names"])
+    history = result["history"]
     lines = {
         "model": f"{result['model']}, format {result['format']}, written by centrality {result['version']}",
         "size": f"{result['bytes']:,} bytes, {result['weights']:,} weights",
-        "features": f"{len(read or ()) or result['features']}: {', '.join(names[:8])}{' ...' * (len(names) > 8)}",
+        "features": f"{len(columns or ()) or result['features']}: {', '.join(names[:8])}{' ...' * (len(names) > 8)}",
         "noise scale": ", ".join(f"{eta:.4g}" for eta in result["noise_scale"]),
         "outliers below": f"{result['offset']:.4f} at t = {result['parameters']['t']:g}",
-        "losses": f"global {losses[0][-1]:.4f}, local {losses[1][-1]:.4f} after {steps[-1]} steps",
+        "losses": f"global {history['global'][-1]:.4f}, local {history['local'][-1]:.4f} "
+        f"after {history['step'][-1]} steps",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in result["parameters"].items()),
     }
-    if (given := result["parameters"].get("given")) is not None:
-        lines["given"] = ", ".join(map(str, given if isinstance(given, list) else [given]))
+    if (context := result["parameters"].get("given")) is not None:
+        lines["given"] = ", ".join(map(str, context if isinstance(context, list) else [context]))
     how_read: list[str] = []
     if "representation" in result:
         described = result["representation"]

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
     from centrality.selection.labels import wrong_labels
 
-    require_rows_output(arguments, arguments.data)
+    require_rows_output(arguments)
     table = tables.read(arguments.data)
     tables.require(table.column_names, [arguments.by])
     if arguments.columns is not None:
@@ -47,14 +47,15 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def show(result: Result) -> str:
-    few, by = result["doubtful"][: result["shown"]], result["by"]
-    said = f"{len(result['doubtful']):,} of {result['rows']:,} rows rather belong to another {by}"
-    lines = [paint(said, "heading")]
-    if few:
+    rows = result["doubtful"][: result["shown"]]
+    by = result["by"]
+    heading = f"{len(result['doubtful']):,} of {result['rows']:,} rows rather belong to another {by}"
+    lines = [paint(heading, "heading")]
+    if rows:
         body = [
             [f"{row['row']:,}", str(row["holds"][by]), str(row["suggested"]), share(row["p_label"]),
              share(row["p_suggested"]), excerpt({k: v for k, v in row["holds"].items() if k != by}, None)]
-            for row in few
+            for row in rows
         ]  # fmt: skip
         lines += aligned(["row", by, "rather", "chance", "of rather", "holds"], body, left=(1, 2, 5))
-    return "\n".join([*lines, *footer_lines(result, len(result["doubtful"]), len(few), "Doubtful rows")])
+    return "\n".join([*lines, *footer_lines(result, len(result["doubtful"]), len(rows), "Doubtful rows")])

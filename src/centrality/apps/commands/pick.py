@@ -1,15 +1,20 @@
 """centrality pick: choose rows to keep, to look at, or to label."""
 
 import argparse
-from typing import Any
 
 from centrality._internal.text import share
-from centrality.apps.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.apps.commands._reading import columns_to_print, excerpt, footer_lines, require_rows_output, rows_output
+from centrality.apps.commands._arguments import count, data_with_or_without_model, load_model, t_option
+from centrality.apps.commands._reading import (
+    ROWS_TO_PRINT,
+    columns_to_print,
+    excerpt,
+    footer_lines,
+    require_rows_output,
+    rows_output,
+)
 from centrality.apps.commands._terminal import Result, aligned, paint, shows_progress
 
 HELP = "pick rows: the most typical, the oddest, a diverse few, or those to label; it needs no model"
-SHOWN = 20  # rows printed; all of them go to -o
 # What each option picks, as an argument of `centrality.select`.
 KINDS = {
     "typical": ("typical", "the most typical rows"),
@@ -26,7 +31,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     for name, (_, text) in KINDS.items():
         which.add_argument(f"--{name.replace('_', '-')}", type=count, metavar="N", help=f"N of {text}")
     command.add_argument("--by", metavar="COLUMN", help="share N evenly among the groups by the values of this column")
-    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    t_option(command)
     rows_output(command, "all picked rows, best first,")
 
 
@@ -39,9 +44,10 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.model.reader import reader_of
     from centrality.selection.pick import select
 
-    require_rows_output(arguments, arguments.model, arguments.data)
+    require_rows_output(arguments)
     model = load_model(arguments)
-    t, table = dial(model, arguments.t), tables.read(arguments.data)
+    t = dial(model, arguments.t)
+    table = tables.read(arguments.data)
     what, k = next((what, k) for name, (what, _) in KINDS.items() if (k := getattr(arguments, name)) is not None)
     picked = select(
         model, table, k, what, by=arguments.by, t=t, random_state=arguments.random_state,
@@ -73,15 +79,13 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def show(result: Result) -> str:
-    few = result["picked"][:SHOWN]
-    of = f" from each {result['by']} in turn" if "by" in result else ""
+    rows = result["picked"][:ROWS_TO_PRINT]
+    by = [result["by"]] if "by" in result else []
+    of = f" from each {by[0]} in turn" if by else ""
     lines = [paint(f"{len(result['picked']):,} of {result['rows']:,} rows: {result['what']}{of}", "heading")]
-    body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result)] for row in few]
+    body = []
+    for row in rows:
+        group_first = {name: row["holds"][name] for name in by} | row["holds"]
+        body.append([f"{row['row']:,}", share(row["centrality"]), excerpt(group_first, result["shows"])])
     lines += aligned(["row", "centrality", "holds"], body, left=(2,))
-    return "\n".join([*lines, *footer_lines(result, len(result["picked"]), len(few), "Picked rows")])
-
-
-def _holds(row: dict[str, Any], result: Result) -> str:
-    """Write an excerpt of a row, its group first."""
-    group = {result["by"]: row["holds"][result["by"]]} if "by" in result else {}
-    return excerpt(group | row["holds"], result["shows"])
+    return "\n".join([*lines, *footer_lines(result, len(result["picked"]), len(rows), "Picked rows")])

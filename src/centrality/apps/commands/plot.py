@@ -10,12 +10,8 @@ from centrality.apps.commands._reading import row_names, rows_called
 from centrality.apps.commands._terminal import Result, save_figure, shows_progress, working
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    from centrality._internal.input import CheckedRows
-    from centrality.bulk.adapter import Adapter
     from centrality.model.interface import CentralityModel
 
 HELP = "draw contours (two columns), a map, profiles along t, global against local scores, or the losses of training"
@@ -42,35 +38,28 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality._internal.checks import optional
 
     optional("matplotlib", "plots")
-    require_output(arguments.output, arguments.model, arguments.data or "-")
-    _require_picture_ending(arguments.output)
-    model, rows = load_model(arguments), None
+    require_output(arguments.output, arguments)
+    endings = optional("matplotlib.backend_bases", "plots").FigureCanvasBase.get_supported_filetypes()
+    ending = arguments.output.suffix
+    if ending.lower().lstrip(".") not in endings:
+        raise InputError(
+            f"{arguments.output}: a file ending in .png, .svg or .pdf was wanted, got {ending or 'no ending'}."
+        )
+    model = load_model(arguments)
+    result: Result = {"figure": str(arguments.output)}
     if arguments.kind == "history":
-        figure = _history(model)
+        from centrality import plots
+
+        report = model.fitted_.report
+        untrained = None if report is None else {head: losses["nothing"] for head, losses in report.losses.items()}
+        figure = plots.history(model.fitted_.history, nothing=untrained)
     elif arguments.data is None:
         raise InputError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
     else:
         with working(f"Drawing the {arguments.kind}", arguments):
-            figure, rows = _figure_of_rows(arguments, model)
+            figure, result["rows"] = _figure_of_rows(arguments, model)
     save_figure(figure, arguments.output)
-    return {"figure": str(arguments.output)} if rows is None else {"figure": str(arguments.output), "rows": rows}
-
-
-def _require_picture_ending(path: Path) -> None:
-    """Raise if the file's ending names no kind of picture. It is called before the work begins."""
-    from centrality._internal.checks import optional
-
-    known = optional("matplotlib.backend_bases", "plots").FigureCanvasBase.get_supported_filetypes()
-    if path.suffix.lower().lstrip(".") not in known:
-        raise InputError(f"{path}: a file ending in .png, .svg or .pdf was wanted, got {path.suffix or 'no ending'}.")
-
-
-def _history(model: "CentralityModel") -> "Figure":
-    from centrality import plots
-
-    report = model.fitted_.report
-    nothing = None if report is None else {head: losses["nothing"] for head, losses in report.losses.items()}
-    return plots.history(model.fitted_.history, nothing=nothing)
+    return result
 
 
 def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> tuple["Figure", int]:
@@ -80,16 +69,26 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     from centrality import maps, plots, tables
     from centrality.bulk.adapter import Adapter
     from centrality.bulk.score import vectors_of
+    from centrality.model.explain import low_heads
+    from centrality.model.interface import LOW
+    from centrality.model.reader import reader_of
     from centrality.network.scaling import dense
 
-    if arguments.kind == "contours":
-        _require_two_columns(model)
+    fitted = model.fitted_
+    if arguments.kind == "contours" and (reader_of(model).input_spec().kind != "numbers" or fitted.width != 2):
+        raise InputError("Contours need a model of two columns of numbers; for others, draw a map.")
     table = tables.read(arguments.data)
-    adapter, progress = Adapter(model, table.column_names), shows_progress(arguments)
+    adapter = Adapter(model, table.column_names)
+    progress = shows_progress(arguments)
     if arguments.kind == "profile" and arguments.rows is not None:
         rows = rows_called(arguments.rows, table)
-        heads = _heads_to_draw(adapter, vectors_of(adapter, table, progress=progress), table.num_rows, rows)
-        return plots.profile(heads, rows=rows, mixing=model.fitted_.mixing), table.num_rows
+        units = adapter.units(vectors_of(adapter, table, progress=progress), table.num_rows)
+        adapter.report()
+        heads = fitted.mixing.squeeze(units)
+        missing = [row for row in rows if np.isnan(heads[row]).any()]
+        if missing:
+            raise InputError(f"Row {missing[0]} has no score to draw: it could not be represented.")
+        return plots.profile(heads, rows=rows, mixing=fitted.mixing), table.num_rows
     if table.num_rows > MOST_DRAWN:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
@@ -97,54 +96,19 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     vectors = vectors[~np.isnan(vectors).any(1)]  # without rows that could not be represented
     adapter.report()
     if arguments.kind == "contours":
-        figure = plots.contours([maps.grid(model.fitted_, vectors, DRAWN_AT)], DRAWN_AT, points=[vectors])
+        figure = plots.contours([maps.grid(fitted, vectors, DRAWN_AT)], DRAWN_AT, points=[vectors])
     elif arguments.kind == "map":
-        figure = _map(arguments, model, vectors)
+        scaled = fitted.scaling.apply(vectors)
+        points = maps.embed(scaled, method=arguments.method, random_state=arguments.random_state, progress=progress)
+        axes = maps.axis_names(scaled, points, arguments.method)
+        figure = plots.homotopy_map(points, fitted.centrality(vectors, DRAWN_AT), DRAWN_AT, axes=axes)
+    elif arguments.kind == "profile":
+        figure = plots.profile(fitted.heads(vectors), t=model.t, mixing=fitted.mixing)
     else:
-        heads, profile = model.fitted_.heads(vectors), arguments.kind == "profile"
-        figure = plots.profile(heads, t=model.t, mixing=model.fitted_.mixing) if profile else _scores(model, heads)
+        heads = fitted.heads(vectors)
+        bounds = fitted.bounds(LOW)
+        figure = plots.scores(heads, kinds=low_heads(heads, bounds), bounds=bounds)
     return figure, table.num_rows
-
-
-def _heads_to_draw(
-    adapter: "Adapter", vectors: "CheckedRows", rows: int, numbers: list[int]
-) -> "NDArray[np.float64]":  # (n, 2)
-    """Return the heads of all rows; raise if a row of these numbers has none."""
-    import numpy as np
-
-    heads = adapter.fitted.mixing.squeeze(adapter.units(vectors, rows))
-    adapter.report()
-    missing = [number for number in numbers if np.isnan(heads[number]).any()]
-    if missing:
-        raise InputError(f"Row {missing[0]} has no score to draw: it could not be represented.")
-    return heads
-
-
-def _require_two_columns(model: "CentralityModel") -> None:
-    from centrality.model.reader import reader_of
-
-    if reader_of(model).input_spec().kind != "numbers" or model.fitted_.width != 2:
-        raise InputError("Contours need a model of two columns of numbers; for others, draw a map.")
-
-
-def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: "NDArray[np.float64]") -> "Figure":
-    from centrality import maps, plots
-
-    scaled = model.fitted_.scaling.apply(vectors)
-    points = maps.embed(
-        scaled, method=arguments.method, random_state=arguments.random_state, progress=shows_progress(arguments)
-    )
-    axes = maps.axis_names(scaled, points, arguments.method)
-    return plots.homotopy_map(points, model.fitted_.centrality(vectors, DRAWN_AT), DRAWN_AT, axes=axes)
-
-
-def _scores(model: "CentralityModel", heads: "NDArray[np.float64]") -> "Figure":
-    from centrality import plots
-    from centrality.model.explain import low_heads
-    from centrality.model.interface import LOW
-
-    bounds = model.fitted_.bounds(LOW)
-    return plots.scores(heads, kinds=low_heads(heads, bounds), bounds=bounds)
 
 
 def show(result: Result) -> str:

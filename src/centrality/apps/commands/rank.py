@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Iterable
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
@@ -12,7 +11,7 @@ from centrality.apps.commands._arguments import (
     data_with_or_without_model,
     import_scikit_learn,
     load_model,
-    one_number,
+    t_option,
 )
 from centrality.apps.commands._reading import (
     columns_to_print,
@@ -20,15 +19,11 @@ from centrality.apps.commands._reading import (
     excerpt,
     footer_lines,
     in_words,
-    require_rows_output,
+    require_rows_again,
     rows_output,
     severity_in_words,
 )
 from centrality.apps.commands._terminal import Result, paint, shows_progress
-
-if TYPE_CHECKING:
-    from centrality.bulk.ranking import RankedRow
-    from centrality.model.interface import CentralityModel
 
 HELP = "show the most central and most peripheral rows, and why; it needs no model"
 BARS = "▁▂▃▄▅▆▇█"
@@ -49,7 +44,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="say which places the oddest rows may have: trains eight more networks on parts of the rows",
     )
     _series.time_arguments(command, by=False)
-    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    t_option(command)
     rows_output(command, "all rows, the oddest first, with centrality, p-value, severity and reasons,")
 
 
@@ -58,12 +53,13 @@ def run(arguments: argparse.Namespace) -> Result:
     if _series.is_series(arguments):
         return _series.rank(arguments)
     import_scikit_learn()
+    import numpy as np
+
+    from centrality import tables
     from centrality.bulk import ranking
     from centrality.bulk.score import dial
 
-    require_rows_output(arguments, arguments.model, arguments.data)
-    if arguments.output is not None and arguments.data == "-":
-        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
+    require_rows_again(arguments)
     model = load_model(arguments)
     t = dial(model, arguments.t)
     ranked = ranking.rank(model, arguments.data, t, arguments.top, by=arguments.by, progress=shows_progress(arguments))
@@ -77,7 +73,13 @@ def run(arguments: argparse.Namespace) -> Result:
         "peripheral": ranked.worst,
     }
     if arguments.ties:
-        _add_places(arguments, model, t, ranked.worst)
+        # The first and the last place that each of these rows may have, the oddest of all having place 1.
+        if arguments.data == "-" or arguments.model is not None:
+            raise InputError("--ties trains on the rows again: leave out MODEL, and give a file instead of stdin.")
+        stability = model.stability(tables.read(arguments.data), t=t)
+        places = stability.places(np.array([row["row"] for row in ranked.worst], dtype=np.intp)).tolist()
+        for row, (first, last) in zip(ranked.worst, places, strict=True):
+            row["places"] = [first, last]
     if arguments.by is not None:
         result["groups"] = [
             {"group": name, "rows": group.rows, "central": group.best, "peripheral": group.worst}
@@ -86,27 +88,12 @@ def run(arguments: argparse.Namespace) -> Result:
     if ranked.unreadable:
         result["unreadable"] = ranked.unreadable.cells
     if arguments.output is not None:
-        from centrality import tables
         from centrality.selection.rank import rank
 
         in_order = rank(tables.read(arguments.data), model=model, by=arguments.by, t=t)
         tables.write(in_order, arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
-
-
-def _add_places(arguments: argparse.Namespace, model: "CentralityModel", t: float, rows: list["RankedRow"]) -> None:
-    """Add to each of these rows the first and the last place that it may have, the oddest of all having place 1."""
-    import numpy as np
-
-    from centrality import tables
-
-    if arguments.data == "-" or arguments.model is not None:
-        raise InputError("--ties trains on the rows again: leave out MODEL, and give a file instead of stdin.")
-    stability = model.stability(tables.read(arguments.data), t=t)
-    places = stability.places(np.array([row["row"] for row in rows], dtype=np.intp)).tolist()
-    for row, (first, last) in zip(rows, places, strict=True):
-        row["places"] = [first, last]
 
 
 def show(result: Result) -> str:
@@ -120,38 +107,31 @@ def show(result: Result) -> str:
 
 
 def _ends(ends: Result, of: str, result: Result) -> list[str]:
-    """Return the lines for both ends of the ranking, of all rows or of one group."""
+    """Return the lines for both ends of the ranking, of all rows or of one group.
+
+    A line shows a row's number, its score, a sparkline from global to local, and what it holds. For odd rows, what
+    lowers their centrality comes first, and the next line says how rare they are, and why.
+    """
     lines = []
     for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
         lines.append(paint(f"{heading} of {of} at t = {result['t']:g}", "heading"))
         lines.append(paint("      row  score   t 0-1  holds", "faint"))
+        odd = rows is ends["peripheral"]
         for row in rows:
-            why = rows is ends["peripheral"]
-            lines.append(_line(row, result["shows"], reasons_first=why))
-            lines += _why(row, result["calibration_rows"]) if why else []
+            names = [reason["feature"] for reason in row.get("reasons", [])] if odd else []
+            values = {name: row["holds"][name] for name in names if name in row["holds"]} | row["holds"]
+            scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
+            lines.append(f"{scores}  {excerpt(values, result['shows'])}".rstrip())
+            if not odd:
+                continue
+            rare = severity_in_words(row, result["calibration_rows"])
+            if "places" in row:
+                first, last = row["places"]
+                rare += f", place {first:,}" if first == last else f", place {first:,} to {last:,}"
+            why = ": ".join(filter(None, [rare, in_words(row)]))
+            lines += wrap(why, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")
         lines.append("")
     return lines
-
-
-def _line(row: "RankedRow", only: list[str] | None, *, reasons_first: bool) -> str:
-    """Show a row on one line: its number, its score, a sparkline from global to local, and what it holds.
-
-    What lowers its centrality can come first.
-    """
-    named = [reason["feature"] for reason in row.get("reasons", [])] if reasons_first else []
-    values = {name: row["holds"][name] for name in named if name in row["holds"]} | row["holds"]
-    scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
-    return f"{scores}  {excerpt(values, only)}".rstrip()
-
-
-def _why(row: "RankedRow", calibration_rows: int) -> list[str]:
-    """Say below a row how rare it is, and why."""
-    rare = severity_in_words(row, calibration_rows)
-    if "places" in row:
-        first, last = row["places"]
-        rare += f", place {first:,}" if first == last else f", place {first:,} to {last:,}"
-    said = ": ".join(filter(None, [rare, in_words(row)]))
-    return wrap(said, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")
 
 
 def sparkline(values: Iterable[float]) -> str:

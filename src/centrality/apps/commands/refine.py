@@ -42,13 +42,16 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
     from centrality.model.reader import reader_of
 
-    require_output(arguments.output, arguments.model, arguments.data, arguments.marks)
-    model, table = load_model(arguments), tables.read(arguments.data)
+    require_output(arguments.output, arguments)
+    model = load_model(arguments)
+    table = tables.read(arguments.data)
     reader_of(model).require_rows_apart()
     marks, elsewhere, contradictory = _marks(arguments, table)
-    review, wiser = model.review(table, marks), model.learn_marks(table, marks)
-    wiser.save(arguments.output)
-    left, chance = review.left, review.chance
+    review = model.review(table, marks)
+    new_model = model.learn_marks(table, marks)
+    new_model.save(arguments.output)
+    left = review.left
+    chance = review.chance
     assert left is not None  # `_marks` raises if nothing is marked
     assert chance is not None
     first = review.order[: arguments.top]
@@ -59,12 +62,12 @@ def run(arguments: argparse.Namespace) -> Result:
         "fine": marks.count("fine"),
         "elsewhere": elsewhere,  # marks of rows that are not in the data
         "contradictory": contradictory,  # rows marked both as outlier and as fine: they count as fine
-        "columns": _columns(wiser, table),
-        "called": int((wiser.predict(table) == -1).sum()),  # rows that the new model calls outliers
+        "columns": _changed_columns(new_model, table),
+        "called": int((new_model.predict(table) == -1).sum()),  # rows that the new model calls outliers
         "left": {"rows": left.rows, "about": left.about, "low": left.low, "high": left.high},
         "left_in_words": str(left),
         "enough": left.enough,
-        "error_rates": wiser.fitted_.inliers is not None,  # whether `detect` has rows to compare with
+        "error_rates": new_model.fitted_.inliers is not None,  # whether `detect` has rows to compare with
         "shows": columns_to_print(model),
         "next": [
             {"row": int(row), "chance": float(chance[row]), "holds": holds}
@@ -81,28 +84,28 @@ def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str |
 
     if not arguments.marks.exists():
         raise InputError(f"There is no file of marks {arguments.marks}: `centrality explore` makes one.")
-    given = [mark for mark in read(arguments.marks) if mark["mark"] in MARKS]
-    keys = row_keys(table, arguments.key) if arguments.key or any(mark["key"] for mark in given) else ()
+    lines = [line for line in read(arguments.marks) if line["mark"] in MARKS]
+    keys = row_keys(table, arguments.key) if arguments.key or any(line["key"] for line in lines) else ()
     marks: list[str | None] = [None] * table.num_rows
     taken = 0  # marks of rows that are in the data
     contradictory = []
     for what in MARKS:
-        for row in rows_marked(what, given, keys):
+        for row in rows_marked(what, lines, keys):
             if row < table.num_rows:
                 if marks[row] not in (None, what):
                     contradictory.append(int(row))
                 marks[row] = what  # of two for one row, `fine` counts
                 taken += 1
     if not taken:
-        which = f"none of its {len(given):,} marks is of a row of {arguments.data}" if given else "it has no such mark"
+        which = f"none of its {len(lines):,} marks is of a row of {arguments.data}" if lines else "it has no such mark"
         raise InputError(
             f"{arguments.marks} was wanted to say outlier or fine of some rows, but {which}. Rows are known by all "
             "their cells, or by the column that --key names, or by their number where a mark has no key."
         )
-    return marks, len(given) - taken, contradictory
+    return marks, len(lines) - taken, contradictory
 
 
-def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, object]]:
+def _changed_columns(model: "CentralityModel", table: "pa.Table") -> list[dict[str, object]]:
     """Return the columns that change scores now, those that change them the most first.
 
     Each with a value that now makes rows odder than before, and one that makes them more typical.
@@ -111,19 +114,20 @@ def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, obje
 
     from centrality.model.reader import reader_of
 
-    reader = reader_of(wiser)
+    reader = reader_of(model)
     if (features := reader.features()) is None:
         return []
     vectors = reader.vectors(table)
-    parts = reader.by_feature(wiser.fitted_.refinement_by_column(vectors))
+    parts = reader.by_feature(model.fitted_.refinement_by_column(vectors))
     values = reader.values(table, vectors)
-    known = np.flatnonzero(~np.isnan(parts).any(1))
-    most = np.argsort(-np.ptp(parts[known], axis=0), kind="stable")[:COLUMNS]
-    lowest, highest = known[parts[known].argmin(0)], known[parts[known].argmax(0)]
+    rows = np.flatnonzero(~np.isnan(parts).any(1))
+    widest = np.argsort(-np.ptp(parts[rows], axis=0), kind="stable")[:COLUMNS]
+    lowest = rows[parts[rows].argmin(0)]
+    highest = rows[parts[rows].argmax(0)]
     return [
         {"column": features.names[j], "odder": _plain(values[j][lowest[j]]),
          "more_typical": _plain(values[j][highest[j]])}
-        for j in most.tolist()
+        for j in widest.tolist()
     ]  # fmt: skip
 
 
@@ -134,15 +138,16 @@ def _plain(value: object) -> object:
 
 
 def show(result: Result) -> str:
-    told = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
-    lines = [paint(f"Learned from {told} among {result['rows']:,} rows", "heading")]
+    marks = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
+    lines = [paint(f"Learned from {marks} among {result['rows']:,} rows", "heading")]
     if result["elsewhere"]:
         lines.append(f"{result['elsewhere']:,} marks are of rows that are not in the data, and taught nothing.")
     if rows := result["contradictory"]:
-        named = ", ".join(f"{row:,}" for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
-        lines.append(f"Marked as outlier and as fine, and taken as fine: row{'s' * (len(rows) > 1)} {named}.")
+        numbers = ", ".join(f"{row:,}" for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        lines.append(f"Marked as outlier and as fine, and taken as fine: row{'s' * (len(rows) > 1)} {numbers}.")
     for column in result["columns"]:
-        odder, typical = (number(column[side])[:40] for side in ("odder", "more_typical"))
+        odder = number(column["odder"])[:40]
+        typical = number(column["more_typical"])[:40]
         lines.append(f"  {column['column']}: such as {odder} is odder than before, such as {typical} more typical")
     if result["outlier"] < FEW:
         lines.append(f"Fewer than {FEW} outliers are marked: take this as a first guess, and mark more.")

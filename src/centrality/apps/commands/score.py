@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -112,7 +111,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
         tables.kind_to_write(output)
         if in_database or not files.is_remote(output):
-            require_output(output, arguments.model, arguments.data)
+            require_output(output, arguments)
 
     from centrality.bulk.score import score
 
@@ -179,39 +178,34 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> Result:
         raise InputError(f"-o wanted a file or a table for the rows of a database, got the folder {folder}")
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
+    from centrality.bulk import chunks
+
+    progress = shows_progress(arguments)
     if arguments.cluster:
-        return _on_cluster(arguments, folder)
-    from centrality.bulk import chunks
+        if arguments.watch_drift or arguments.workers:
+            raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
+        from centrality import distributed
 
-    work, plan = ScoreChunk(arguments), chunks.plan(arguments.data, folder, arguments.split)
-    results = chunks.run_chunks(work, plan, _runner(arguments, plan), progress=shows_progress(arguments))
-    scored, watch = chunks.Scored.all_of(part for part, _ in results), work.job.watch if arguments.watch_drift else None
+        job = _job(arguments)
+        plan = chunks.plan(arguments.data, folder, arguments.split)
+        scored = distributed.do_job(job, plan, arguments.cluster, progress=progress)
+        return _result(folder, scored, job.names)
+    if arguments.watch_drift and arguments.workers:
+        raise InputError("--watch-drift reads rows in their order, in one process: leave out --workers.")
+    work = ScoreChunk(arguments)
+    plan = chunks.plan(arguments.data, folder, arguments.split)
+    workers = 1
+    if not arguments.watch_drift:
+        from centrality._internal import processes
+        from centrality._internal.devices import count_cores
+
+        rows = sum(chunk.rows or 0 for chunk in plan)
+        workers = min(arguments.workers or (count_cores() if rows >= WORTH_WORKERS else 1), len(plan))
+    runner: Runner = partial(processes.run, workers=workers) if workers > 1 else chunks.in_turn
+    results = chunks.run_chunks(work, plan, runner, progress=progress)
+    scored = chunks.Scored.all_of(part for part, _ in results)
+    watch = work.job.watch if arguments.watch_drift else None
     return _result(folder, scored, results[0][1], watch)
-
-
-def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
-    """Return the runner that scores the chunks: in this process, or in several if rows are many."""
-    from centrality._internal import processes
-    from centrality.bulk import chunks
-
-    if arguments.watch_drift:
-        if arguments.workers:
-            raise InputError("--watch-drift reads rows in their order, in one process: leave out --workers.")
-        return chunks.in_turn
-    rows = sum(chunk.rows or 0 for chunk in plan)
-    count = min(arguments.workers or (processes.cores() if rows >= WORTH_WORKERS else 1), len(plan))
-    return partial(processes.run, workers=count) if count > 1 else chunks.in_turn
-
-
-def _on_cluster(arguments: argparse.Namespace, folder: str) -> Result:
-    if arguments.watch_drift or arguments.workers:
-        raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
-    from centrality import distributed
-    from centrality.bulk import chunks
-
-    job, plan = _job(arguments), chunks.plan(arguments.data, folder, arguments.split)
-    scored = distributed.do_job(job, plan, arguments.cluster, progress=shows_progress(arguments))
-    return _result(folder, scored, job.names)
 
 
 def _result(output: str, scored: "Scored", columns: list[str], watch: "DriftMonitor | None" = None) -> Result:
@@ -226,7 +220,7 @@ def _result(output: str, scored: "Scored", columns: list[str], watch: "DriftMoni
     if scored.unreadable:
         result["unreadable"] = scored.unreadable.cells
     if watch is not None:
-        result["drift"] = [asdict(one) | {"p_value": one.p_value, "effect": one.effect} for one in watch.drifts]
+        result["drift"] = [asdict(drift) | {"p_value": drift.p_value, "effect": drift.effect} for drift in watch.drifts]
     return result
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
-from centrality.apps.commands._arguments import count, load_model, port
+from centrality.apps.commands._arguments import count, device_option, load_model, port
 from centrality.apps.commands._terminal import Result
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="without a token: another host name that requests may use, besides localhost",
     )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
-    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    device_option(command)
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands._arguments import load_model, model_and_data, seed
-from centrality.apps.commands._terminal import FOUND, Result, paint, shows_progress
+from centrality.apps.commands._terminal import FAIL, Result, paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -42,7 +42,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--by", metavar="COLUMN", help="the column that tells several streams apart")
     command.add_argument(
-        "--fail-on-alarm", action="store_true", help=f"exit with status {FOUND} if there has been an alarm"
+        "--fail-on-alarm", action="store_true", help=f"exit with status {FAIL} if there has been an alarm"
     )
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="breaks ties (default: 0)")
 
@@ -81,13 +81,13 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.state is not None:
         monitor.save(arguments.state)
     if alarms and arguments.fail_on_alarm:
-        arguments.exit_status = FOUND
+        arguments.exit_status = FAIL
     return {
         "alarm": bool(alarms),
         "rows": watch.rows,
         "evidence": watch.evidence,
         "wanted": watch.wanted,
-        "alarms": [{"row": one.row, "since": one.since, "changes": list(one.changes)} for one in alarms],
+        "alarms": [{"row": alarm.row, "since": alarm.since, "changes": list(alarm.changes)} for alarm in alarms],
         "text": "\n".join(map(str, alarms)) or str(watch),
     }
 
@@ -120,16 +120,16 @@ def _several(arguments: argparse.Namespace, model: "CentralityModel") -> Result:
     if arguments.state is not None:
         streams.save(arguments.state)
     if streams.changed and arguments.fail_on_alarm:
-        arguments.exit_status = FOUND
+        arguments.exit_status = FAIL
     return {
         "alarm": bool(streams.changed),
         "changed": streams.changed,
         "streams": [
-            {"name": one.name, "changed": one.changed, "rows": one.watch.rows, "row": one.watch.row,
-             "since": one.watch.since, "changes": list(one.watch.changes), "evidence": one.evidence}
-            for one in watches.values()
+            {"name": stream.name, "changed": stream.changed, "rows": stream.watch.rows, "row": stream.watch.row,
+             "since": stream.watch.since, "changes": list(stream.watch.changes), "evidence": stream.evidence}
+            for stream in watches.values()
         ],
-        "text": "\n".join(str(one) for one in sorted(watches.values(), key=lambda one: not one.changed)),
+        "text": "\n".join(str(stream) for stream in sorted(watches.values(), key=lambda stream: not stream.changed)),
     }  # fmt: skip
 
 

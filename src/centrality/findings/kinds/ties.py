@@ -8,7 +8,7 @@ import numpy as np
 from centrality.findings.columns import Floats
 from centrality.findings.finding import Finding
 from centrality.findings.sheet import Sheet
-from centrality.representations.mixed import REST, pair_name
+from centrality.representations.blocks import REST, pair_name
 
 HOLDS = 0.9  # the share of the rows in which a tie of numbers must hold
 SAME = 1e-6  # relative

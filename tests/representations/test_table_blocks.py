@@ -13,7 +13,7 @@ from centrality import Chain, load
 from centrality._internal.checks import InputError
 from centrality.apps.cli import main
 from centrality.representations import Table
-from centrality.representations.mixed import REST
+from centrality.representations.blocks import REST
 from centrality.selection.rank import how_read
 from centrality.tables import TableError
 from centrality.tables.columns import ABSENT, EMPTY, NO_PICTURE, NO_VECTOR, DataNote
