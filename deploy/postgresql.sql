@@ -11,8 +11,9 @@
 CREATE EXTENSION IF NOT EXISTS plpython3u;
 CREATE SCHEMA IF NOT EXISTS centrality;
 
--- The rows of a query, 10,000 at a time. The key is a column of the query, and comes back as text.
-CREATE OR REPLACE FUNCTION centrality.scores(model text, query text, key text)
+-- The rows of a query, 10,000 at a time. The key is a column of the query, and comes back as text. Reasons take most of
+-- the time: of very many rows, ask without them.
+CREATE OR REPLACE FUNCTION centrality.scores(model text, query text, key text, reasons boolean DEFAULT true)
 RETURNS TABLE (key_value text, score float8, p_value float8, severity float8, reason text)
 LANGUAGE plpython3u STABLE AS $$
 import os
@@ -36,7 +37,8 @@ while rows := cursor.fetch(10_000):
         for name, values in columns.items()
     }
     table = pyarrow.table(columns)
-    by_name = {name: functions.values(name, table).to_pylist() for name in functions.names}
+    names = [name for name in functions.names if reasons or name != "reason"]
+    by_name = {name: functions.values(name, table).to_pylist() for name in names}
     empty = [None] * len(columns[key])
     yield from zip(
         [None if value is None else str(value) for value in columns[key]],

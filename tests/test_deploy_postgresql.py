@@ -35,8 +35,8 @@ def shop() -> Iterator[tuple[str, Path]]:
         folder = Path(name)
         with server(folder) as host:
             address = f"{host}/postgres"
-            psql = [programs() / "psql", "-q", "-v", "ON_ERROR_STOP=1", address]
-            done = subprocess.run([*psql, "-f", QUERY_FILE], capture_output=True, text=True, check=False)
+            psql = [str(programs() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", address]
+            done = subprocess.run([*psql, "-f", str(QUERY_FILE)], capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             version = subprocess.run([*psql, "-c", VERSION], capture_output=True, text=True, check=True).stderr
             here = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -65,6 +65,8 @@ def test_postgresql_says_of_each_row_what_the_model_says(shop):
     np.testing.assert_allclose(p_values, model.p_values(rows), rtol=1e-9)
     np.testing.assert_allclose(severities, model.severity(rows), rtol=1e-9)
     assert list(reasons) == list(model.reasons(rows).short())
+    without = f"SELECT count(severity), count(reason) FROM centrality.scores('{path}', 'TABLE houses', 'house', false)"
+    assert tuple(run_sql(address, without)[0]) == (rows.num_rows, 0)
     one = f"SELECT centrality.severity('{path}', to_jsonb(houses)) FROM houses ORDER BY house LIMIT 3"
     np.testing.assert_allclose([value for (value,) in run_sql(address, one)], severities[:3], rtol=1e-9)
 

@@ -113,6 +113,38 @@ def test_functions_of_several_models_stand_side_by_side_and_what_cannot_be_score
         session.sql("SELECT whole_centrality(a) FROM VALUES (1.0) AS t(a)").collect()
 
 
-@pytest.mark.parametrize("example", [spark.score, spark.register])
+def test_partitions_go_through_spark_into_partitions(session, rows, tmp_path):
+    model = quick().fit(rows.select(["a", "b"]))
+    by_day = rows.append_column("day", pa.array(np.arange(3000) % 3))
+    session.createDataFrame(by_day.to_pandas()).write.partitionBy("day").parquet(f"{tmp_path}/rows")
+    frame = session.read.parquet(f"{tmp_path}/rows")
+    spark.score(model, frame).write.partitionBy("day").parquet(f"{tmp_path}/scores")
+    assert sorted(path.name for path in (tmp_path / "scores").glob("day=*")) == ["day=0", "day=1", "day=2"]
+    scored = session.read.parquet(f"{tmp_path}/scores").toArrow().sort_by("id")
+    assert scored["day"].to_pylist() == by_day["day"].to_pylist()
+    assert_same_scores(scored["centrality"].to_numpy(), model.centrality(rows.select(["a", "b"])))
+
+
+def test_drift_and_checks_are_told_of_a_sample(session, rows):
+    numbers = rows.select(["a", "b"])
+    model = quick().fit(numbers)
+    frame = session.createDataFrame(rows.to_pandas()).repartition(3)
+    same = spark.drift(model, frame.select("a", "b"), sample=1000)
+    assert not same.changed
+    assert (same.whole.rows, same.drawn_from, same.windows) == (1000, 3000, [])
+    moved = spark.drift(model, frame.selectExpr("a + 1 AS a", "b"))
+    assert moved.changed
+    assert moved.drawn_from is None  # fewer rows than a sample has
+    # A normal column moved by its standard deviation: Cliff's delta is 2 Phi(1 / sqrt 2) - 1 = .52.
+    assert moved.whole.columns[0].effect == pytest.approx(0.52, abs=0.04)
+    broken = frame.selectExpr("id", "CASE WHEN id LIKE '%00' THEN -999.0 ELSE a END AS a", "b")
+    findings = spark.check(broken, sample=2000)
+    [placeholder] = [one for one in findings if one.kind == "placeholder"]
+    low, high = findings.in_all_rows(placeholder)
+    assert low <= 30 <= high
+    assert "drawn at random from 3,000" in str(findings)
+
+
+@pytest.mark.parametrize("example", [spark.drift, spark.check, spark.score, spark.register])
 def test_the_examples_hold(session, example):
     assert_examples_hold(example)  # the last: they stop the session
