@@ -294,7 +294,8 @@ def test_the_commands_check_and_drift_on_a_cluster(cluster, model, days, tmp_pat
     assert main([*check, "--json", "-o", f"{tmp_path}/rows.csv"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["rows"], said["drawn_from"]) == (3000, 12_000)
-    assert {"file", "row_of_file"} <= set(tables.read(tmp_path / "rows.csv").column_names)
+    header = (tmp_path / "rows.csv").read_text().splitlines()[0]
+    assert {"file", "row_of_file"} <= set(header.split(","))
     assert main([*drift, "--window", "100"]) == 2
     assert "leave out --window" in capsys.readouterr().err
     assert main(["check", str(days), "--sample", "100"]) == 2
