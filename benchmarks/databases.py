@@ -1,21 +1,18 @@
 """Scoring from table to table of a PostgreSQL here, beside COPY and beside pandas; functions in SQL.
 
-    python -m benchmarks.databases [postgresql] [sql] [extras]
+    python -m benchmarks.databases [postgresql] [sql]
 
 The server is a private one with its data in a temporary folder. Peak memory is that of the process that scores, without
-the server's; seconds of a core are those of the process and, apart from them, of the server for the same work. The last
-part adds up what each extra installs, without what centrality needs anyway.
+the server's; seconds of a core are those of the process and, apart from them, of the server for the same work.
 """
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
 
 import duckdb
@@ -157,44 +154,8 @@ def in_sql(rows: int) -> list[dict[str, object]]:
     ]
 
 
-def installed(package: str, known: set[str]) -> dict[str, int]:
-    """Return the bytes of a package and of what it needs, by name, but for those that are known."""
-    name = re.split(r"[\s;<>=!~\[(]", package, maxsplit=1)[0].lower().replace("_", "-")
-    if name in known:
-        return {}
-    known.add(name)
-    try:
-        files = distribution(name).files or []
-    except PackageNotFoundError:  # for another system or Python
-        return {}
-    sizes = {name: sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file())}
-    for needed in requires(name) or []:
-        if "extra ==" not in needed:
-            sizes |= installed(needed, known)
-    return sizes
-
-
-def extras() -> list[dict[str, object]]:
-    """Return what each extra of databases and agents installs, in MB."""
-    measured = []
-    for extra, packages in {"databases": ["adbc-driver-postgresql", "duckdb"], "mcp": ["mcp"]}.items():
-        known: set[str] = set()
-        for base in ("numpy", "scipy", "scikit-learn", "narwhals", "safetensors", "pyarrow", "tqdm", "shtab"):
-            installed(base, known)
-        sizes: dict[str, int] = {}
-        for package in packages:
-            sizes |= installed(package, known)
-        largest = ", ".join(
-            f"{name} {size / 1e6:.1f}" for name, size in sorted(sizes.items(), key=lambda one: -one[1])[:4]
-        )
-        measured.append(
-            {"extra": extra, "packages": len(sizes), "mb": round(sum(sizes.values()) / 1e6, 1), "largest": largest}
-        )
-    return measured
-
-
 if __name__ == "__main__":
-    parts = sys.argv[1:] or ["postgresql", "sql", "extras"]
+    parts = sys.argv[1:] or ["postgresql", "sql"]
     if "postgresql" in parts:
         tables: list[dict[str, object]] = []
         for size in SIZES:
@@ -202,5 +163,3 @@ if __name__ == "__main__":
             save("databases", tables)
     if "sql" in parts:
         save("databases_sql", in_sql(ROWS))
-    if "extras" in parts:
-        save("databases_extras", extras())

@@ -44,7 +44,14 @@ ROUTINE = (
     _measured("streams", *TABLES, *SCORES),
     _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
-    _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
+    _measured(
+        "onnx_runtime",
+        "src/centrality/onnx/*.py",
+        "src/centrality/representations/onnx/*.py",
+        "benchmarks/onnx_web.mjs",
+        *SCORES,
+        results=("onnx_runtime", "onnx_tables"),
+    ),
     _measured("false_discoveries", *SAME_SCORES),
     _measured(
         "certainty",
@@ -55,7 +62,7 @@ ROUTINE = (
         *SAME_SCORES,
         results=("certainty_*",),
     ),
-    _measured("databases", *TABLES, *SCORES, results=("databases", "databases_extras")),
+    _measured("databases", *TABLES, *SCORES, results=("databases",)),
     _measured(
         "databases",
         "src/centrality/duckdb.py",
@@ -64,6 +71,7 @@ ROUTINE = (
         *SCORES,
         results=("databases_sql",),
     ),
+    _measured("extras", "pyproject.toml"),
     _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
     _measured("explanations", *SAME_SCORES, results=("explanations_*",)),
     _measured("scale", *TABLES, *FITS, results=("scale", "scale_fit")),

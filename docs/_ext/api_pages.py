@@ -22,6 +22,7 @@ MODULES = {
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit, score, check and compare on a Ray cluster.",
     "centrality.duckdb": "Functions of a model in DuckDB's SQL.",
+    "centrality.mlflow": "Log models with MLflow, load and serve them.",
     "centrality.spark": "Scores, functions of SQL, checks and drift for Spark.",
     "centrality.model.explain": "What `smallest_correction` returns.",
     "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",

@@ -36,7 +36,7 @@ def find_encoder_device(name: str) -> str:
     return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
 
 
-def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
+def start_on_thread(work: Callable[[], Result]) -> Callable[[], Result]:
     """Start this work on another thread, if there is a core for it; return a function that waits for its result."""
     if count_threads() == 1:
         return work

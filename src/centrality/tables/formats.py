@@ -37,6 +37,7 @@ from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
 from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
 from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
 from centrality.tables.json import JSON, JSONL, JsonDialect
+from centrality.tables.lakes import lake_of_folder
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource
 
 FORMATS: dict[str, Format] = {
@@ -214,6 +215,8 @@ def write(table: pa.Table, path: str | Path, *, like: str | os.PathLike[str] | N
 
 
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
+    if lake := lake_of_folder(folder):
+        return DatabaseSource(DatabasePlace(lake))
     if names := files.files_below(folder, (".parquet",)):
         if not files.is_remote(folder):
             others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
