@@ -190,6 +190,13 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "CPU seconds of a fit": "{fit:people}",
         "of all scores": "{scores:people}",
     },
+    "picture_regions_marks": {
+        "set": "{set}",
+        "encoder": "{encoder}",
+        "good pictures with a mark": "{good marked:.3f}",
+        "faulty ones": "{faulty marked:.3f}",
+        "first box lies on the fault": "{first box on the fault:.3f}",
+    },
     "labels": {
         "set": "{set}",
         "classes": "{classes}",

@@ -12,6 +12,7 @@ MODULES = {
     "centrality.representations": "Turn tables, texts, images and time series into vectors.",
     "centrality.findings": "What `check` returns.",
     "centrality.series": "Odd stretches of series, and moments judged as they come.",
+    "centrality.pictures": "Odd parts of pictures.",
     "centrality.depths": "Classical depths: estimators without training.",
     "centrality.regions": "What a depth is good for: medians, regions, comparisons, classifiers.",
     "centrality.metrics": "How good is a centrality?",
@@ -44,6 +45,7 @@ CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MUL
 SHOWN = {
     "centrality.findings": ["DrawnRows", "Finding", "Findings"],
     "centrality.series": ["Event", "Events", "Moment", "Stream"],
+    "centrality.pictures": ["PictureRegions", "PictureHeat", "Region"],
     "centrality.depths": [
         "Halfspace",
         "KernelDensity",
