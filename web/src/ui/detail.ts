@@ -62,7 +62,7 @@ class Card {
           h("div.big", exact(scores.f[row]), score(scores.f[row])),
           h("div.place", { title: `rank ${many(scores.rank(row))} of ${many(data.n)}, from the most typical on` }, scores.standing(row)),
           h("div.soft", scores.beyond(row)),
-          h("div.soft", rarity(app, row)))),
+          rarity(app, row) && h("div.soft", exact(scores.pValue(row)!), rarity(app, row)))),
       this.#crowd(row),
       fixed ? moreButton(app, row) : "",
       fixed ? h("div.along", h("span", data.given.length ? "its kind " : "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")) : "",
