@@ -249,33 +249,59 @@ class Table(Representation):
         Without blocks, the result is empty.
         """
         check_is_fitted(self)
+        require(as_arrow(X).column_names, self.columns_ or [])
+        return {} if self._mixed is None else self.by_part(X)[0]
+
+    def by_part(self, X: ItemsLike) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        """Return the `severities` of rows and, by column, where they lie, like ones near each other: by one reading.
+
+        A column has as many numbers as its encoding, of a variance of about one in total; a block its main components.
+        """
+        check_is_fitted(self)
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
-        if self._mixed is None:
-            return {}
         encoded = self._encoded(table)
         self._joined(encoded, self._most_gaps, [])  # puts cells that cannot be read far off
-        return {name: severity_of(off) for name, off in self._mixed.by_block(encoded).items()}
+        by_block = {} if self._mixed is None else self._mixed.by_block(encoded)
+        places = {}
+        for name, cells in encoded.items():
+            encoder = self._encoders[name]
+            if isinstance(encoder, BlockEncoder) and isinstance(cells, BlockCells):
+                places[name] = encoder.place(cells.components)
+            else:
+                places[name] = cells.block
+        return {name: severity_of(off) for name, off in by_block.items()}, places
+
+    def block_kinds(self) -> dict[str, str]:
+        """Return the columns that are read as blocks, each with its kind: pictures, long texts or vector block."""
+        check_is_fitted(self)
+        encoders = self._encoders.items()
+        return {name: encoder.kind for name, encoder in encoders if isinstance(encoder, BlockEncoder)}
+
+    def pictures(self, X: ItemsLike) -> dict[str, list[object]]:
+        """Return by column what can be opened as a picture, a path or bytes, for each row; None where there is none."""
+        check_is_fitted(self)
+        table = as_arrow(X)
+        by_column = {}
+        for name, encoder in self._encoders.items():
+            if isinstance(encoder, Pictures):
+                encoder.use(self._images(), self.folder)
+                by_column[name] = encoder.items(table[name])
+        return by_column
 
     def pairs(self) -> list[tuple[str, str]]:
         return [] if self._mixed is None else list(self._mixed.pairs)
 
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)
-        blocks = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)}
+        blocks = list(self.block_kinds())
         if block is not None and block not in blocks:
-            choices = first_few(list(blocks)) if blocks else "none: no column holds pictures, long texts or vectors"
+            choices = first_few(blocks) if blocks else "none: no column holds pictures, long texts or vectors"
             raise TableError(
                 f"block must be a column of pictures, long texts or vectors, got {block!r}. There are {choices}."
             )
-        table = as_arrow(X)
-        require(table.column_names, self.columns_ or [])
-        encoded = self._encoded(table)
-        self._joined(encoded, self._most_gaps, [])
-        places = []  # a column's numbers, of a variance of about one in total; of a block, its main components
-        for name, cells in encoded.items() if block is None else [(block, encoded[block])]:
-            places.append(blocks[name].place(cells.components) if isinstance(cells, BlockCells) else cells.block)
-        return np.concatenate(places, axis=1)
+        places = self.by_part(X)[1]
+        return np.concatenate(list(places.values()), axis=1) if block is None else places[block]
 
     def _joined(
         self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]

@@ -110,6 +110,12 @@ export interface TimelineNames {
   channels: string[];
 }
 
+export interface Part {
+  name: string;
+  kind: "picture" | "text" | "vector" | "rest" | "pair";
+  severity: StoredArray;
+}
+
 export interface Header {
   title: string;
   n: number;
@@ -139,6 +145,8 @@ export interface Header {
   may_be_given?: string[];
   sides?: [string, string];
   timeline?: TimelineNames;
+  parts?: Part[];
+  alike?: boolean;
 }
 
 export interface Reason {

@@ -5,7 +5,7 @@ import { any, type App, type Changed, type Part } from "../app";
 import { examplesOf } from "../core/findings";
 import { EVERY, NONE } from "../core/state";
 import { comparison } from "./typical";
-import type { Copies } from "./copies";
+import type { Alike } from "./alike";
 import { h, icon, on } from "./dom";
 import type { Words } from "../core/header";
 import type { Said } from "../host/marks";
@@ -13,6 +13,7 @@ import { moreButton } from "./full";
 import { markAll } from "./findings";
 import { Learn } from "./learn";
 import { Tags } from "./tags";
+import { partsOf } from "./things";
 import { type Answers, certify, rarity, sentences, typicalLine, unitsAt, weighed } from "./why";
 import { exact, many, plural, score, signed } from "../core/words";
 
@@ -42,7 +43,7 @@ export class Queue implements Part {
   constructor(
     private readonly app: App,
     private readonly answers: Answers,
-    private readonly copies: Copies,
+    private readonly others: Alike,
   ) {
     this.#verdicts = VERDICTS.map(([said, key, name]) =>
       h(`button.verdict.${said}`, { title: `${name} (${key})`, "aria-pressed": "false", onclick: () => this.#say(said) }, name, h("kbd", key)));
@@ -150,13 +151,12 @@ export class Queue implements Part {
     this.#row.replaceChildren(
       h("p.facts", facts.join(" · "), data.kind ? "" : moreButton(app, row)),
       cause ? h("p.cause", cause) : "",
+      partsOf(app, row, true),
       told.length > 0 && h("h3", "Why it is odd") || "",
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
       typicalLine(app, row, this.answers),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
-      why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
-        h("button.plain", { onclick: () => this.#go(near) }, `${data.id(near)} (${score(scores.f[near])})`))) || "",
-      this.copies.of(row, () => row === this.#shown && this.#fill(row)));
+      this.others.of(row, () => row === this.#shown && this.#fill(row)));
   }
 
   /** The next row after a place that has no verdict yet; then those for later; -1 when all are done. */

@@ -3,6 +3,7 @@
 import type { App } from "../app";
 import { h } from "./dom";
 import type { Heat, Reason, TypicalWith, Why, Words } from "../core/header";
+import { partInWords } from "../core/parts";
 import { mixer, type Pair, weigher } from "../core/mixing";
 import { day, many, percent, rounded, short } from "../core/words";
 
@@ -122,6 +123,8 @@ export function warmth(app: App, { width, height, values }: Heat, units: Pair, t
 
 /** A value of a column and what is usual there, in the data's own terms; "" where that cannot be said. */
 export function inItsTerms(app: App, name: string, row: number, usual?: string): string {
+  const part = partInWords(app.data, name, row);
+  if (part) return part;
   const column = app.data.columns.find((c) => c.name === name);
   if (usual && column) return `${column.text(row) || "missing"}, typically ${usual}`;
   if (!column?.values) return "";

@@ -164,6 +164,14 @@ class TimelineNames(TypedDict):
     channels: list[str]
 
 
+class Part(TypedDict):
+    """A part of each row, or two that should go together; for each row, one in how many is as odd, NaN if missing."""
+
+    name: str
+    kind: Literal["picture", "text", "vector", "rest", "pair"]
+    severity: StoredArray
+
+
 class Header(TypedDict):
     """Describes a view and says where each of its arrays lies."""
 
@@ -195,6 +203,8 @@ class Header(TypedDict):
     may_be_given: NotRequired[list[str]]  # columns that could be, where the host can fit the model anew
     sides: NotRequired[tuple[str, str]]  # two groups to compare, as `web/src/core/sides.ts` spells them
     timeline: NotRequired[TimelineNames]  # rows are moments
+    parts: NotRequired[list[Part]]  # of rows of pictures, long texts or vectors beside other columns
+    alike: NotRequired[bool]  # the host says which rows are like one
 
 
 # What a feature contributes to both units of a row, against those of a typical point;
