@@ -67,7 +67,7 @@ def test_rows_whose_places_may_swap_are_shown_as_ties(tmp_path, capsys):
     assert odd[0]["places"] == [1, 1]
     assert all(first <= place <= last for place, (first, last) in enumerate((row["places"] for row in odd), 1))
     text = said(capsys, *command)
-    assert ", place 1: " in text
+    assert ", place 1, centrality ± 0." in text
 
 
 def test_the_list_of_a_model_of_other_rows_has_a_certificate(tmp_path, capsys):

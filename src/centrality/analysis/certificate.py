@@ -87,7 +87,7 @@ def certificate_of_p_values(p: NDArray[np.float64], among: int, calibration_rows
     """Return the certificate of rows with these p-values, chosen among so many of which nothing else is known (95%).
 
     >>> print(certificate_of_p_values(np.full(60, 1 / 1001), among=500, calibration_rows=1000))
-    Of these 60 rows at most 5 are ordinary, at least 55 are odd (95% sure, however they were chosen among 500).
+    Of these 60 rows at most 4 are ordinary, at least 56 are odd (95% sure, however they were chosen among 500).
     """
     chosen = np.round(p * (calibration_rows + 1)).astype(np.int64) - 1
     pool = np.concatenate([chosen, np.full(among - len(chosen), calibration_rows)])

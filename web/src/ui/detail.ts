@@ -63,7 +63,7 @@ class Card {
           h("div.big", exact(scores.f[row]), score(scores.f[row])),
           h("div.place", { title: `rank ${many(scores.rank(row))} of ${many(data.n)}, from the most typical on` }, scores.standing(row)),
           h("div.soft", scores.beyond(row)),
-          h("div.soft", rarity(app, row)))),
+          rarity(app, row) && h("div.soft", exact(scores.pValue(row)!), rarity(app, row)))),
       partsOf(app, row, fixed),
       this.#crowd(row),
       fixed ? moreButton(app, row) : "",
