@@ -98,11 +98,12 @@ class Chain(CentralityModel):
         X = read_once(X)
         with unchanged_on_failure(self):
             self.representation_ = clone(self.representation)
-            Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
-            # Context that is the same in every row distinguishes no rows.
             context = [model.given] if isinstance(model.given, str) else model.given
             names = list(context) if isinstance(context, Iterable) else []
+            self.representation_.read_context([name for name in names if isinstance(name, str)])
+            Z = self.representation_.fit_transform(X)
+            # Context that is the same in every row distinguishes no rows.
             if constant := [name for name in names if name in self.representation_.watched()]:
                 verb = "is" if len(constant) == 1 else "are"
                 warn_caller(f"given: {first_few(constant)} {verb} the same in every row, and ignored.")

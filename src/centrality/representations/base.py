@@ -62,6 +62,9 @@ class Representation(TransformerMixin, BaseEstimator):
         """Say for each of the `constants` that X has in which rows its value is another one."""
         return {}
 
+    def read_context(self, names: Sequence[str]) -> None:
+        """Note which columns a model takes as context, so that `fit` reads them whatever else it leaves out."""
+
     def describe(self) -> dict[str, str]:
         """Describe in words how each column is encoded."""
         raise NotImplementedError

@@ -4,7 +4,6 @@ Each gives one number, for how odd the cell is; its main components serve to com
 `blocks.py`. A cell that is missing, or a picture that cannot be read, says nothing: its row is scored by the rest.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ from centrality.representations.blocks import (
     State,
     part_of,
 )
-from centrality.representations.columns import ColumnEncoder, LeftOut, mask_of, texts_of
+from centrality.representations.columns import ColumnEncoder, LeftOut, as_lists, mask_of, texts_of
 from centrality.representations.embedding import require_same
 from centrality.representations.images import Images, Memory
 from centrality.tables.columns import ABSENT, EMPTY, NO_PICTURE, NO_VECTOR, TableError, is_list, is_number, is_text
@@ -174,24 +173,6 @@ class VectorBlock(BlockEncoder):
 
     def to_show(self, values: pa.ChunkedArray) -> list[object]:
         return [f"of {len(self.main.center)} numbers" if cell else None for cell in values.is_valid().to_pylist()]
-
-
-def as_lists(values: pa.ChunkedArray) -> pa.Array:
-    """Return lists of numbers, also such as are written as text: [0.1, 0.2]."""
-    if is_text(values.type):
-        lists: list[list[float] | None] = []
-        for text in values.to_pylist():
-            if text is None or not text.strip():
-                lists.append(None)
-                continue
-            try:
-                value = json.loads(text)
-            except ValueError:
-                value = None
-            is_vector = isinstance(value, list) and all(isinstance(x, int | float) for x in value)
-            lists.append(value if is_vector else [])  # which has no vector's length
-        return pa.array(lists, pa.list_(pa.float64()))
-    return values.cast(pa.list_(pa.float64())).combine_chunks()
 
 
 def are_vectors(values: pa.ChunkedArray) -> bool:

@@ -8,6 +8,7 @@ A cell that cannot be read, or holds what never occurred in fitting, must not lo
 are so, and puts them `FAR` deviations off.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -321,10 +322,11 @@ class Vectors(ColumnEncoder):
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray) -> "Vectors | LeftOut":
-        present = mask_of(values.is_valid())
+        lists = as_lists(values)
+        present = mask_of(lists.is_valid())
         if not present.any():
             return LeftOut.empty()
-        width = int(pc.list_value_length(values.drop_null())[0].as_py())
+        width = int(pc.list_value_length(lists.drop_null())[0].as_py())
         vectors = _vectors(name, values, width)[present]
         center = vectors.mean(0)
         return cls(center, float(np.sqrt(np.square(vectors - center).sum(1).mean())) or 1.0, 1 - float(present.mean()))
@@ -346,13 +348,34 @@ class Vectors(ColumnEncoder):
     def describe(self) -> str:
         return f"vector of {len(self.center)} numbers, scaled together"
 
+    def to_show(self, values: pa.ChunkedArray) -> list[object]:
+        return [f"of {len(self.center)} numbers" if cell else None for cell in values.is_valid().to_pylist()]
+
     def type(self) -> pa.DataType:
         return pa.list_(pa.float64())
 
 
+def as_lists(values: pa.ChunkedArray) -> pa.Array:
+    """Return lists of numbers, also such as are written as text: [0.1, 0.2]."""
+    if is_text(values.type):
+        lists: list[list[float] | None] = []
+        for text in values.to_pylist():
+            if text is None or not text.strip():
+                lists.append(None)
+                continue
+            try:
+                value = json.loads(text)
+            except ValueError:
+                value = None
+            is_vector = isinstance(value, list) and all(isinstance(x, int | float) for x in value)
+            lists.append(value if is_vector else [])  # which has no vector's length
+        return pa.array(lists, pa.list_(pa.float64()))
+    return values.cast(pa.list_(pa.float64())).combine_chunks()
+
+
 def _vectors(name: str, values: pa.ChunkedArray, width: int) -> NDArray[np.float64]:  # (n, width)
     """Return lists of so many finite numbers as rows, NaN where there is none; raise if one has more or fewer."""
-    lists = values.cast(pa.list_(pa.float64())).combine_chunks()
+    lists = as_lists(values)
     present = mask_of(lists.is_valid())
     lengths = pc.list_value_length(lists).drop_null().to_numpy()
     if width == 0 or (lengths != width).any():

@@ -1,6 +1,7 @@
 """Turn the columns of a table into numbers."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
@@ -123,6 +124,8 @@ class Table(Representation):
     images : what encodes pictures, as for `Images`.
     folder : where the paths of pictures begin, if not where the program runs.
     cache : a folder that keeps vectors of pictures, as for `Images`.
+    vectors : a column of lists of numbers, such as embeddings, that is the representation: every number counts, and no
+        other column is learned from but those that a model takes as context (`given`). None reads all columns.
 
     Attributes
     ----------
@@ -140,6 +143,8 @@ class Table(Representation):
     number written as € 1.234,50
     """
 
+    _context: tuple[str, ...] = ()  # columns that a model takes as context
+
     kind = "table"
     spellings = ("table",)
 
@@ -152,6 +157,7 @@ class Table(Representation):
         images: "str | torch.nn.Module" = GRADIENTS,
         folder: str | None = None,
         cache: str | None = None,
+        vectors: str | None = None,
     ) -> None:
         self.cardinality = cardinality
         self.unreadable = unreadable
@@ -159,6 +165,10 @@ class Table(Representation):
         self.images = images
         self.folder = folder
         self.cache = cache
+        self.vectors = vectors
+
+    def read_context(self, names: Sequence[str]) -> None:
+        self._context = tuple(names)
 
     def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
@@ -171,10 +181,12 @@ class Table(Representation):
             self._doubts: dict[str, str] = {}
             texts = [column.cast(pa.string()) for column in table.itercolumns() if is_text(column.type)]
             mark = usual_decimal_mark(texts)
+            if self.vectors is not None:
+                require(table.column_names, [self.vectors, *self._context])
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
             self._leave_out_identifiers(table)
             # All numbers of vectors or texts count where there is no other column that they could drown.
-            if len(self._columns_read()) == 1:
+            if self.vectors is None and len(self._columns_read()) == 1:
                 [name] = self._columns_read()
                 if isinstance(self._encoders[name], VectorBlock) and is_list(table[name].type):
                     self._encoders[name] = Vectors.fit(name, table[name])
@@ -430,6 +442,18 @@ class Table(Representation):
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
+        if name == self.vectors:
+            if not are_vectors(values):
+                raise TableError(
+                    f"vectors: a column of lists of numbers was wanted, such as embeddings, but {name!r} holds "
+                    f"{values.type}. Name another column."
+                )
+            encoder = Vectors.fit(name, values)
+            if isinstance(encoder, LeftOut):
+                raise TableError(f"vectors: column {name!r} holds none, {encoder.why}. Name another column.")
+            return encoder
+        if self.vectors is not None and name not in self._context:
+            return LeftOut(f"{self.vectors} says all")
         if self.blocks and are_vectors(values) and not are_short(values):
             return VectorBlock.fit(name, values)
         if self.blocks and may_be_pictures(values):

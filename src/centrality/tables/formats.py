@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,10 +33,12 @@ from centrality.tables.binary import (
     PublishedSource,
     open_files,
 )
+from centrality.tables.beside import VectorsBeside
 from centrality.tables.columns import DataNote, FileState, Format, Sink, Source, TableError, first_few
 from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
 from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
 from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
+from centrality.tables.huggingface import SavedDataset, is_saved_dataset
 from centrality.tables.json import JSON, JSONL, JsonDialect
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource
 
@@ -52,6 +55,7 @@ FORMATS: dict[str, Format] = {
     ".npz": NPZ,
 }
 SUFFIXES = tuple(FORMATS)
+ROWS_BESIDE: ContextVar[tuple[str, str] | None] = ContextVar("ROWS_BESIDE", default=None)  # vectors, and their rows
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
@@ -98,7 +102,16 @@ def is_text_file(place: str | os.PathLike[str]) -> bool:
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:
-    """Open the rows of a file or folder, here or on a store, of a table, or of a data set by its name."""
+    """Open the rows of a file or folder, here or on a store, of a table, or of a data set by its name.
+
+    If there is a file of `ROWS_BESIDE`, the place holds the vectors of its rows.
+    """
+    if (beside := ROWS_BESIDE.get()) is not None and str(place) == beside[0]:
+        return VectorsBeside(_opened(place), _opened(beside[1]))
+    return _opened(place)
+
+
+def _opened(place: str | os.PathLike[str]) -> Source:
     if is_database(place):
         return DatabaseSource(DatabasePlace.of(place))
     if files.is_folder(place):
@@ -214,6 +227,15 @@ def write(table: pa.Table, path: str | Path, *, like: str | os.PathLike[str] | N
 
 
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
+    if not files.is_remote(folder):
+        here = Path(files.filesystem_and_path(folder)[1])
+        if is_saved_dataset(here):
+            return SavedDataset(here)
+        if here.suffix == ".lance":
+            raise TableError(
+                f"{folder}: folders of Lance are read by its own package alone. In Python, give its rows: "
+                f"centrality.rank(lance.dataset({str(folder)!r}).to_table()); or write them to a .parquet file."
+            )
     if names := files.files_below(folder, (".parquet",)):
         if not files.is_remote(folder):
             others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))

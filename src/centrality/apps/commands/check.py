@@ -5,7 +5,7 @@ from pathlib import Path
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
-from centrality.apps.commands._arguments import DATA, GIVEN_HELP, column_names, reading_options, require_output, seed
+from centrality.apps.commands._arguments import DATA, GIVEN_HELP, column_names, reading_options, require_output, rows_option, seed
 from centrality.apps.commands._reading import require_rows_output, rows_output
 from centrality.apps.commands._terminal import FAIL, Result, paint, working
 
@@ -28,6 +28,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--html", type=Path, metavar="REPORT", help="write the report as a page of its own there")
     reading_options(command)
+    rows_option(command)
     rows_output(command, "the rows of all findings")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of the fit (default: 0)")
 
