@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
@@ -31,6 +32,7 @@ from centrality.tables import with_columns
 from centrality.tables.columns import first_few
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from torch import nn
 
 # Settings that mean nothing on another machine.
@@ -156,8 +158,13 @@ class Chain(CentralityModel):
         complete = nw.from_native(with_columns(frame.rename(names).to_native(), columns), eager_only=True)
         return complete.select(list(columns)).to_native()
 
-    def like(self, X: ModelRows, among: ModelRows, *, top: int = 10, block: str | None = None) -> NDArray[np.intp]:
+    def like(
+        self, X: "ModelRows | str | Path | Image", among: ModelRows, *, top: int = 10, block: str | None = None
+    ) -> NDArray[np.intp]:
         """Return the positions of the `top` rows of `among` that are most like each row of X, the nearest first.
+
+        X may be a phrase, such as "red lamp", or a picture: a file's name or an image of PIL. Then rows are found by
+        their long text, or by their picture; `block` names the column where there are several.
 
         Every part of a row counts alike, or only this `block`: the column of a picture, a long text or a vector. Rows
         equal to that of X are left out, so that it may be among them. The result is (n, top).
@@ -174,6 +181,9 @@ class Chain(CentralityModel):
         check_is_fitted(self)
         top = whole_number("top", top)
         representation = self.representation_
+        if isinstance(X, str | Path) or type(X).__module__.startswith("PIL."):
+            place, places = representation.places_around(X, among, block)
+            return nearest_rows(place, places, top, with_same=True)
         return nearest_rows(representation.places(X, block), representation.places(among, block), top)
 
     def set_params(self, **params: Any) -> Self:

@@ -35,12 +35,21 @@ from centrality.representations.blocks import (
 from centrality.representations.columns import ColumnEncoder, LeftOut, as_lists, mask_of, texts_of
 from centrality.representations.embedding import require_same
 from centrality.representations.images import Images, Memory
-from centrality.tables.columns import ABSENT, EMPTY, NO_PICTURE, NO_VECTOR, TableError, is_list, is_number, is_text
+from centrality.tables.columns import (
+    ABSENT,
+    EMPTY,
+    FEWEST_NUMBERS,
+    NO_PICTURE,
+    NO_VECTOR,
+    TableError,
+    is_list,
+    is_number,
+    is_text,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-FEWEST_NUMBERS = 8  # of a vector: shorter lists are encoded number by number
 FEWEST_TEXTS = 500  # fewer are encoded by their n-grams: so few texts have few words in common
 MANY_WORDS = 8  # of a usual text of a column of long ones
 ENOUGH = 0.95  # the share of a column's cells that must be of a kind

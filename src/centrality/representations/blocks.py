@@ -35,6 +35,7 @@ HIGHEST = 0.99  # a correlation
 DRAWN_IN = 3.0  # deviations beyond which a component says no more about the other block
 MOST_PAIRS = 10
 WEIGHT = 3.0  # of a block's number, and of a pair's, against that of a column
+ODD_BY_ITSELF = float(np.sqrt(2 * np.log(20)))  # deviations of a block that explain why it goes together with nothing
 REST = "the other columns"  # the block of all columns that are none by themselves
 USUAL_RANGE = 3.0  # deviations beyond which a cell says no more about pictures and texts beside it
 SAME = 1e-9  # squared distance, against squared lengths: rounding makes as much of nothing
@@ -230,14 +231,18 @@ class Agreement:
         return cls(arrays["first"], arrays["second"], arrays["correlations"], Rarity.restored(state, arrays))
 
 
-def nearest_rows(places: Matrix, among: Matrix, top: int) -> NDArray[np.intp]:  # (n, top)
+def nearest_rows(
+    places: Matrix, among: Matrix, top: int, *, with_same: bool = False
+) -> NDArray[np.intp]:  # (n, top)
     """Return which rows lie nearest to each place, the nearest first, but for those that are the same."""
-    neighbours = np.empty((len(places), min(top, max(len(among) - 1, 1))), dtype=np.intp)
+    most = len(among) if with_same else max(len(among) - 1, 1)
+    neighbours = np.empty((len(places), min(top, most)), dtype=np.intp)
     squares = np.square(among).sum(1)
     for row, place in enumerate(places):
         size = float(place @ place)
         distance = squares - 2 * among @ place + size
-        distance[distance <= SAME * (squares + size)] = np.inf
+        if not with_same:
+            distance[distance <= SAME * (squares + size)] = np.inf
         nearest = np.argpartition(distance, neighbours.shape[1] - 1)[: neighbours.shape[1]]
         neighbours[row] = nearest[np.argsort(distance[nearest], kind="stable")]
     return neighbours

@@ -1,8 +1,10 @@
 """Turn the columns of a table into numbers."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from centrality._internal.checks import warn_caller, whole_number
 from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
-from centrality.representations.base import ItemsLike, Representation, State, as_arrow
+from centrality.representations.base import ItemsLike, Representation, State, as_arrow, as_column
 from centrality.representations.block_columns import (
     BLOCKS,
+    PICTURE_NAME,
     BlockEncoder,
     LongTexts,
     Pictures,
@@ -26,7 +29,16 @@ from centrality.representations.block_columns import (
     are_vectors,
     may_be_pictures,
 )
-from centrality.representations.blocks import BlockCells, MixedRows, part_of, severity_of
+from centrality.representations.blocks import (
+    ODD_BY_ITSELF,
+    USUAL,
+    WEIGHT,
+    BlockCells,
+    MixedRows,
+    pair_name,
+    part_of,
+    severity_of,
+)
 from centrality.representations.columns import (
     Categories,
     Cells,
@@ -269,8 +281,32 @@ class Table(Representation):
         self._joined(encoded, self._most_gaps, [])  # puts cells that cannot be read far off
         return {name: severity_of(off) for name, off in self._mixed.by_block(encoded).items()}
 
+    def block_names(self) -> list[str]:
+        return [name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder | Vectors)]
+
     def pairs(self) -> list[tuple[str, str]]:
         return [] if self._mixed is None else list(self._mixed.pairs)
+
+    def blocks_to_blame(self, vectors: NDArray[np.floating]) -> dict[str, NDArray[np.object_]]:
+        pairs = self.pairs()
+        if not pairs:
+            return {}
+        deviations = vectors / WEIGHT + USUAL  # of the numbers of blocks and pairs
+        pair_is_odd = deviations[:, -len(pairs) :] > ODD_BY_ITSELF
+        first = dict(zip(self.columns_ or [], np.cumsum([0, *self._widths()]).tolist(), strict=False))
+        to_blame = {pair_name(pair): np.full(len(vectors), None, dtype=object) for pair in pairs}
+        largest = {pair: np.full(len(vectors), ODD_BY_ITSELF) for pair in pairs}
+        for name in {name for pair in pairs for name in pair if name in first}:
+            # One that is at fault is a part of all pairs that are odd.
+            elsewhere = [k for k, pair in enumerate(pairs) if name not in pair]
+            at_fault = ~pair_is_odd[:, elsewhere].any(1)
+            of_block = deviations[:, first[name]]
+            for pair in pairs:
+                if name in pair:
+                    blamed = at_fault & (of_block > largest[pair])
+                    to_blame[pair_name(pair)][blamed] = name
+                    largest[pair][blamed] = of_block[blamed]
+        return to_blame
 
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -288,6 +324,32 @@ class Table(Representation):
         for name, cells in encoded.items() if block is None else [(block, encoded[block])]:
             places.append(blocks[name].place(cells.components) if isinstance(cells, BlockCells) else cells.block)
         return np.concatenate(places, axis=1)
+
+    def places_around(
+        self, query: object, among: ItemsLike, block: str | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        check_is_fitted(self)
+        is_phrase = isinstance(query, str) and re.search(PICTURE_NAME, query) is None
+        what, kind = ("a phrase", LongTexts) if is_phrase else ("a picture", Pictures)
+        columns = [name for name, encoder in self._encoders.items() if isinstance(encoder, kind)]
+        block = columns[0] if block is None and len(columns) == 1 else block
+        if block not in columns:
+            parts = "long texts" if is_phrase else "pictures"
+            wanted = f"a column of {parts} was wanted to look for {what}"
+            there = f"there are {first_few(columns)}" if columns else "this model reads none"
+            raise TableError(f"block: {wanted}, got {block!r}: {there}.")
+        assert block is not None
+        encoder = self._encoders[block]
+        assert isinstance(encoder, LongTexts | Pictures)
+        if isinstance(encoder, Pictures):
+            encoder.use(self._images(), self.folder)
+        cell = np.empty(1, dtype=object)
+        cell[0] = str(query) if isinstance(query, Path) else query
+        contents = encoder.contents(block, pa.chunked_array([as_column(block, cell)]))
+        if not contents.vectors.any():
+            why = "none of its words comes in these texts" if is_phrase else "it cannot be read, or shows nothing"
+            raise TableError(f"{what.capitalize()} like {cell[0]!r:.60} is nowhere to be found: {why}.")
+        return encoder.place(encoder.main.components(contents.vectors)), self.places(among, block)
 
     def _joined(
         self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]
