@@ -179,12 +179,7 @@ class Chain(CentralityModel):
         [48, 52]
         """
         check_is_fitted(self)
-        top = whole_number("top", top)
-        representation = self.representation_
-        if isinstance(X, str | Path) or type(X).__module__.startswith("PIL."):
-            place, places = representation.places_around(X, among, block)
-            return nearest_rows(place, places, top, with_same=True)
-        return nearest_rows(representation.places(X, block), representation.places(among, block), top)
+        return most_similar(self.representation_, X, among, whole_number("top", top), block)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the chain, and of both parts by names such as `model__t`: of those fitted, too.
@@ -240,6 +235,20 @@ class Chain(CentralityModel):
         arrays |= {f"{LEARNED}{name}": array for name, array in learned.items()}
         complete = {"model": "Chain", "version": __version__, "representation": description, "fuse": header}
         model_file.write(path, complete, arrays)
+
+
+def most_similar(
+    representation: Representation,
+    X: "ModelRows | str | Path | Image",
+    among: ModelRows,
+    top: int,
+    block: str | None,
+) -> NDArray[np.intp]:  # (n, top)
+    """Return the positions of the rows that are most like each row of X, as `Chain.like` does."""
+    if isinstance(X, str | Path) or type(X).__module__.startswith("PIL."):
+        place, places = representation.places_around(X, among, block)
+        return nearest_rows(place, places, top, with_same=True)
+    return nearest_rows(representation.places(X, block), representation.places(among, block), top)
 
 
 def fuse_of(model: CentralityModel) -> FUSE:

@@ -231,9 +231,7 @@ class Agreement:
         return cls(arrays["first"], arrays["second"], arrays["correlations"], Rarity.restored(state, arrays))
 
 
-def nearest_rows(
-    places: Matrix, among: Matrix, top: int, *, with_same: bool = False
-) -> NDArray[np.intp]:  # (n, top)
+def nearest_rows(places: Matrix, among: Matrix, top: int, *, with_same: bool = False) -> NDArray[np.intp]:  # (n, top)
     """Return which rows lie nearest to each place, the nearest first, but for those that are the same."""
     most = len(among) if with_same else max(len(among) - 1, 1)
     neighbours = np.empty((len(places), min(top, most)), dtype=np.intp)

@@ -335,9 +335,11 @@ class Table(Representation):
         block = columns[0] if block is None and len(columns) == 1 else block
         if block not in columns:
             parts = "long texts" if is_phrase else "pictures"
-            wanted = f"a column of {parts} was wanted to look for {what}"
-            there = f"there are {first_few(columns)}" if columns else "this model reads none"
-            raise TableError(f"block: {wanted}, got {block!r}: {there}.")
+            if not columns:
+                raise TableError(f"A column of {parts} was wanted to look for {what}, but this model reads none.")
+            raise TableError(
+                f"block must be a column of {parts} to look for {what}, got {block!r}. There are {first_few(columns)}."
+            )
         assert block is not None
         encoder = self._encoders[block]
         assert isinstance(encoder, LongTexts | Pictures)
@@ -515,7 +517,7 @@ class Table(Representation):
                 raise TableError(f"vectors: column {name!r} holds none, {encoder.why}. Name another column.")
             return encoder
         if self.vectors is not None and name not in self._context:
-            return LeftOut(f"{self.vectors} says all")
+            return LeftOut(f"it comes along with the vectors of {self.vectors!r}")
         if self.blocks and are_vectors(values) and not are_short(values):
             return VectorBlock.fit(name, values)
         if self.blocks and may_be_pictures(values):

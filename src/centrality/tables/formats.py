@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
@@ -20,6 +20,7 @@ from centrality import datasets
 from centrality._internal.checks import warn_caller
 from centrality.datasets import published
 from centrality.tables import files
+from centrality.tables.beside import VectorsBeside
 from centrality.tables.binary import (
     ARROW,
     IMAGE_SUFFIXES,
@@ -33,7 +34,6 @@ from centrality.tables.binary import (
     PublishedSource,
     open_files,
 )
-from centrality.tables.beside import VectorsBeside
 from centrality.tables.columns import DataNote, FileState, Format, Sink, Source, TableError, first_few
 from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
 from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
@@ -107,7 +107,12 @@ def open_location(place: str | os.PathLike[str]) -> Source:
     If there is a file of `ROWS_BESIDE`, the place holds the vectors of its rows.
     """
     if (beside := ROWS_BESIDE.get()) is not None and str(place) == beside[0]:
-        return VectorsBeside(_opened(place), _opened(beside[1]))
+        with ExitStack() as if_it_fails:
+            vectors = if_it_fails.enter_context(_opened(place))
+            rows = if_it_fails.enter_context(_opened(beside[1]))
+            source = VectorsBeside(vectors, rows)
+            if_it_fails.pop_all()
+        return source
     return _opened(place)
 
 

@@ -1,8 +1,8 @@
 """Read a data set that Hugging Face's `datasets` saved to disk, without that package.
 
-Such a folder holds Arrow streams, `state.json` with their names in order, and `dataset_info.json` with what columns mean:
-the numbers of a class label are read as its names. A folder of several such folders (train, test) is no table: one of
-them is to be named.
+Such a folder holds Arrow streams, `state.json` with their names in order, and `dataset_info.json` with what columns
+mean: the numbers of a class label are read as its names. A folder of several such folders (train, test) is no table:
+one of them is to be named.
 """
 
 import json
@@ -83,6 +83,9 @@ class SavedDataset(Source):
             return values
         words = self._classes[name]
         return pa.array(
-            [words[number] if number is not None and 0 <= number < len(words) else None for number in values.to_pylist()],
+            [
+                words[number] if number is not None and 0 <= number < len(words) else None
+                for number in values.to_pylist()
+            ],
             pa.string(),
         )

@@ -38,10 +38,10 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
         nargs=None if needed else "?",
         help=f"{DATA}; or - for stdin (CSV, JSON lines or an Arrow stream)",
     )
-    _how_to_read(command)
+    how_to_read(command)
 
 
-def _how_to_read(command: argparse.ArgumentParser) -> None:
+def how_to_read(command: argparse.ArgumentParser) -> None:
     """Add to a command the options for how this machine reads rows: encoder, cache, bad cells, device."""
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
@@ -188,7 +188,7 @@ def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: boo
     command.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="left out: one is fitted on DATA")
     command.add_argument("data", metavar="DATA", help=f"{DATA}; with a MODEL also - for stdin")
     command.set_defaults(model_may_be_left_out=True)
-    _how_to_read(command)
+    how_to_read(command)
     fit = command.add_argument_group("without a MODEL")
     fit.add_argument("--save", type=model_path, metavar="MODEL", help="keep the model that was fitted, a .safetensors")
     fit.add_argument("--represent", metavar="WHAT", help="how to read DATA, as in `centrality fit` (default: as it is)")
@@ -224,9 +224,10 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     model = load_rows_model(arguments.model, device=arguments.device)
     columns = reader_of(model).input_spec().columns
     if getattr(arguments, "vectors", None) is not None and arguments.vectors not in (columns or ()):
+        names = first_few(columns) if columns else "columns of numbers"
         raise InputError(
-            f"{arguments.model} does not read a column {arguments.vectors!r}, but "
-            f"{first_few(columns) if columns else 'columns of numbers'}: rename the column, or fit again with --vectors."
+            f"{arguments.model} does not read a column {arguments.vectors!r}, but {names}: rename the column, or fit "
+            "again with --vectors."
         )
     where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
     where["folder"] = folder_of(getattr(arguments, "data", None))

@@ -5,7 +5,15 @@ from pathlib import Path
 
 from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
-from centrality.apps.commands._arguments import DATA, GIVEN_HELP, column_names, reading_options, require_output, rows_option, seed
+from centrality.apps.commands._arguments import (
+    DATA,
+    GIVEN_HELP,
+    column_names,
+    reading_options,
+    require_output,
+    rows_option,
+    seed,
+)
 from centrality.apps.commands._reading import require_rows_output, rows_output
 from centrality.apps.commands._terminal import FAIL, Result, paint, working
 
