@@ -3,19 +3,16 @@
     python -m benchmarks.databases [ROWS]
 
 The server is a private one with its data in a temporary folder. Peak memory and the seconds of a core are those of the
-process that scores, without the server's. The last part adds up what each extra installs, without what centrality needs
-anyway.
+process that scores, without the server's.
 """
 
 import json
-import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
 
 import duckdb
@@ -149,43 +146,6 @@ def in_sql(rows: int) -> list[dict[str, object]]:
     return measured
 
 
-def installed(package: str, known: set[str]) -> dict[str, int]:
-    """Return the bytes of a package and of what it needs, by name, but for those that are known."""
-    name = re.split(r"[\s;<>=!~\[(]", package, maxsplit=1)[0].lower().replace("_", "-")
-    if name in known:
-        return {}
-    known.add(name)
-    try:
-        files = distribution(name).files or []
-    except PackageNotFoundError:  # for another system or Python
-        return {}
-    sizes = {name: sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file())}
-    for needed in requires(name) or []:
-        if "extra ==" not in needed:
-            sizes |= installed(needed, known)
-    return sizes
-
-
-def extras() -> list[dict[str, object]]:
-    """Return what each extra of databases and agents installs, in MB."""
-    measured = []
-    for extra, packages in {"databases": ["adbc-driver-postgresql", "duckdb"], "mcp": ["mcp"]}.items():
-        known: set[str] = set()
-        for base in ("numpy", "scipy", "scikit-learn", "narwhals", "safetensors", "pyarrow", "tqdm", "shtab"):
-            installed(base, known)
-        sizes: dict[str, int] = {}
-        for package in packages:
-            sizes |= installed(package, known)
-        largest = ", ".join(
-            f"{name} {size / 1e6:.1f}" for name, size in sorted(sizes.items(), key=lambda one: -one[1])[:4]
-        )
-        measured.append(
-            {"extra": extra, "packages": len(sizes), "mb": round(sum(sizes.values()) / 1e6, 1), "largest": largest}
-        )
-    return measured
-
-
 if __name__ == "__main__":
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
     save("databases", [*table_to_table(rows), *in_sql(rows)])
-    save("databases_extras", extras())

@@ -35,6 +35,7 @@ from scipy.stats import spearmanr
 from benchmarks._results import save
 from centrality import FUSE, load, tables
 from centrality._internal import processes
+from centrality._internal.devices import count_cores
 from centrality.bulk import chunks
 from centrality.bulk import sample as sampling
 from centrality.bulk.score import ScoringJob, score_chunk
@@ -93,7 +94,7 @@ def prepare(folder: Path, rows: int) -> None:
         table = pa.Table.from_batches([block(number, min(PER_FILE, rows - number * PER_FILE))])
         options = {"use_dictionary": False, "compression": "none", "row_group_size": PER_GROUP}
         parquet.write_table(table, folder / "in" / f"{number:05d}.parquet", **options)
-        if number < processes.cores():
+        if number < count_cores():
             parquet.write_table(table.slice(0, 1000), folder / "small" / f"{number:05d}.parquet")
     rng = np.random.default_rng(0)
     FUSE(random_state=0).fit(sampling.sample(folder / "in", 20_000, rng)).save(folder / "m.safetensors")
@@ -172,7 +173,7 @@ def line(what: str, rows: int, seconds: float, cpu: float, watch: Watch | None =
 
 
 def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
-    model, cores = str(folder / "m.safetensors"), processes.cores()
+    model, cores = str(folder / "m.safetensors"), count_cores()
     found = [from_memory(folder, rows, device)]
     for count in dict.fromkeys((cores, 1) if device == "cpu" else (cores, cores // 4, 1)):
         command = ["-m", "centrality.apps.cli", "score", model, "--workers", str(count), "--device", device]
@@ -258,10 +259,10 @@ def main() -> None:
         what, folder = arguments.alone
         work = scale.read if what == "read" else partial(scale.move, ScoringJob(load(f"{folder}/m.safetensors"), [0.5]))
         work = partial(scale.clocked, work)
-        done = processes.run(work, chunks.plan(f"{folder}/in", f"{folder}/moved"), processes.cores())
+        done = processes.run(work, chunks.plan(f"{folder}/in", f"{folder}/moved"), count_cores())
         wall, cpu = np.sum([taken for _, taken in done], axis=0)
         shutil.rmtree(f"{folder}/moved", ignore_errors=True)
-        print(wall / processes.cores(), cpu)
+        print(wall / count_cores(), cpu)
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     at = "" if arguments.device == "cpu" else f"_{arguments.device}"

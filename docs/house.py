@@ -136,7 +136,7 @@ def wrong() -> list[str]:
         found.append("the map of CONTRIBUTING.md is not in the order of the contract in pyproject.toml")
     if len(layers) > MOST_FLOORS:
         found.append(f"there are {len(layers)} layers, more than {MOST_FLOORS}")
-    changes = page.partition("## Ten changes")[2].partition("\n## ")[0]
+    changes = page.partition("## Common changes")[2].partition("\n## ")[0]
     for path in sorted(set(re.findall(r"`([a-z_]+/[a-z0-9_/.]+)`", changes))):
         if not (ROOT / path).exists() and not (package / path).exists():
             found.append(f"CONTRIBUTING.md names {path}, which is not there")

@@ -244,6 +244,17 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "the model, µs": "{model_us:,.0f}",
         "the model's time over ONNX's": "{ratio:.1f}",
     },
+    "onnx_tables": {
+        "table": "{table}, {cells}",
+        "rows × columns": "{rows:,.0f} × {columns}",
+        "no score": "{without_a_score:.1%}",
+        "apart from Python": "{largest_difference:.1e}",
+        "apart from torch": "{largest_difference_to_torch:.1e}",
+        "p of another rank": "{other_rank:.1%}",
+        "Python, rows/s": "{python_rows_per_s:,.0f}",
+        "ONNX Runtime, rows/s": "{onnx_rows_per_s:,.0f}",
+        "for the web, rows/s": "{web_rows_per_s:,.0f}",
+    },
     "speed": RATIOS,  # of CPU seconds; above 1, ours is the cheaper
     "speed_threads": RATIOS,  # of the clock's seconds on two threads
     "speed_parts": {"part of a fit": "{part}", "CPU seconds": "{seconds}", "share": "{share}"},
@@ -317,10 +328,10 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "rows/s": "{rows_per_s:,.0f}",
         "peak MiB": "{peak_mib}",
     },
-    "databases_extras": {
+    "extras": {
         "extra": "`{extra}`",
         "packages": "{packages}",
-        "MB on disk": "{mb:.1f}",
+        "MB on disk": lambda row: f"{row['mb']:.1f}" if row["mb"] else "",
         "the largest, in MB": "{largest}",
     },
 }

@@ -33,6 +33,7 @@ PAGES = [
     ROOT / "docs" / "index.md",
     *(ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES),
     *(ROOT / "docs" / "guides" / f"{name}.md" for name in GUIDES_WITH_TABLES),
+    ROOT / "docs" / "start" / "install.md",
 ]
 
 

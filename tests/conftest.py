@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # One number for as long as the tests last: numba refuses another once it has begun, and others set it for a while.
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # nobody is told of tests
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")
 NUMBERS = count()  # of the databases that tests make

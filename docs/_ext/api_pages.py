@@ -22,6 +22,7 @@ MODULES = {
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
     "centrality.duckdb": "Functions of a model in DuckDB's SQL.",
+    "centrality.mlflow": "Log models with MLflow, load and serve them.",
     "centrality.spark": "Score a Spark frame.",
     "centrality.model.explain": "What `smallest_correction` returns.",
     "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",

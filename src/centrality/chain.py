@@ -220,6 +220,35 @@ class Chain(CentralityModel):
         check_is_fitted(self)
         return RepresentationReader(self.representation_, self.model_.fitted_)
 
+    def to_onnx(self, path: str | os.PathLike[str], *, rows: str = "float64") -> None:
+        """Write the whole model of a table as an ONNX file, which takes the columns as they are.
+
+        Numbers come as `rows`, "float64" or "float32", categories as texts, dates as microseconds since 1970 or as the
+        texts they were. What cannot be written (n-grams of texts, pictures, vectors beside other columns) is said
+        before anything is. The network alone is written by `model_.to_onnx`: it takes `representation_.transform(X)`.
+
+        >>> import pytest, tempfile
+        >>> import numpy as np
+        >>> from centrality import FUSE, Chain
+        >>> from centrality.datasets import houses
+        >>> from centrality.representations import Table
+        >>> onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+        >>> from centrality.onnx import Scorer
+        >>> rows = houses()
+        >>> model = Chain(Table(), FUSE(random_state=0, max_steps=50)).fit(rows.slice(0, 900))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.to_onnx(f"{folder}/m.onnx")
+        ...     scorer = Scorer(f"{folder}/m.onnx")
+        >>> new = rows.slice(900)
+        >>> bool(abs(scorer.centrality(new) - model.centrality(new)).max() < 1e-5)
+        True
+        """
+        from centrality.onnx.export import write  # here: only an export needs it
+        from centrality.representations.onnx import table_reader
+
+        check_is_fitted(self)
+        write(self.fitted_, path, t=self.t, rows=rows, reader=table_reader(self.representation_))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write representation and model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)

@@ -248,9 +248,9 @@ def test_a_holdout_must_leave_rows_to_train_on():
 
 
 def test_wrong_rules_are_refused_with_what_came(calibrated, blob):
-    with pytest.raises(ValueError, match=r"One of fdr, .* was wanted, got fdr=0.1 and contamination=0.2"):
+    with pytest.raises(ValueError, match=r"Give exactly one of fdr, .*, got fdr=0.1 and contamination=0.2"):
         calibrated.detect(blob, fdr=0.1, contamination=0.2)
-    with pytest.raises(ValueError, match=r"was wanted, got none"):
+    with pytest.raises(ValueError, match=r"Give exactly one of fdr, false_positives and contamination, got none"):
         calibrated.threshold(blob)
     with pytest.raises(ValueError, match=r"fdr must be a share above 0 and below 1, got 5"):
         calibrated.detect(blob, fdr=5)
@@ -355,11 +355,11 @@ def test_where_few_rows_carry_the_weight_a_warning_says_how_many(model):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"weights": [1.0, 2.0]}, "weights must be 50 numbers from 0 on"),
-        ({"weights": np.zeros(50)}, "weights must be 50 numbers from 0 on"),
-        ({"weights": np.full(50, np.nan)}, "weights must be 50 numbers from 0 on"),
+        ({"weights": [1.0, 2.0]}, "weights must be 50 non-negative numbers"),
+        ({"weights": np.zeros(50)}, "weights must be 50 non-negative numbers"),
+        ({"weights": np.full(50, np.nan)}, "weights must be 50 non-negative numbers"),
         ({"weights": np.ones(50), "like": np.zeros((50, 2))}, "One of weights and like was wanted, got both"),
-        ({"like": np.zeros((3, 2))}, "like wants at least 10 rows on each side, got 50 and 3"),
+        ({"like": np.zeros((3, 2))}, "`like` needs at least 10 rows on each side, got 50 and 3"),
     ],
 )
 def test_weights_that_are_none_are_refused(model, changes, message):

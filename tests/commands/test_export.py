@@ -11,7 +11,7 @@ from centrality import Chain
 from centrality._internal.checks import InputError
 from centrality.apps.cli import main
 from centrality.onnx import Scorer
-from centrality.representations import Table
+from centrality.representations import Table, Text
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
@@ -29,15 +29,26 @@ def test_export_writes_what_to_onnx_writes(blob, tmp_path, capsys):
     assert said["bytes"] == (tmp_path / "m.onnx").stat().st_size
 
 
-def test_of_a_chain_the_fuse_part_is_exported_and_that_is_said(tmp_path, capsys):
+def test_the_model_of_a_table_is_exported_as_a_whole_and_its_vectors_alone_if_asked(tmp_path, capsys):
     frame = pd.DataFrame({"x": RNG.normal(size=200), "kind": RNG.choice(["a", "b"], 200)})
     chain = Chain(Table(), quick(ensemble=1)).fit(frame)  # several would know rows next to trained ones
     chain.save(tmp_path / "m.safetensors")
-    assert main(["export", str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "m.onnx")]) == 0
-    assert "Only the FUSE part: Table stays in Python" in capsys.readouterr().out
     fresh = frame.assign(x=1.01 * frame.x)
+    assert main(["export", str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "m.onnx")]) == 0
+    assert "The whole model: the file takes 2 columns as they are" in capsys.readouterr().out
+    assert_same_scores(Scorer(tmp_path / "m.onnx").heads(fresh), chain.heads(fresh))
+    assert main(["export", str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "m.onnx"), "--vectors"]) == 0
+    assert "Only the FUSE part: Table stays in Python" in capsys.readouterr().out
     found = Scorer(tmp_path / "m.onnx").heads(chain.representation_.transform(fresh))
     assert_same_scores(found, chain.heads(fresh))
+
+
+def test_what_cannot_be_exported_as_a_whole_is_said_with_the_way_out(tmp_path, capsys):
+    Chain(Text(), quick()).fit([f"a text of {word}" for word in ("cats", "dogs", "birds") * 20]).save(tmp_path / "m.st")
+    assert main(["export", str(tmp_path / "m.st"), "-o", str(tmp_path / "m.onnx")]) == 2
+    assert "a model of Text reads more than columns of a table" in (said := capsys.readouterr().err)
+    assert "centrality export --vectors" in said
+    assert not (tmp_path / "m.onnx").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from centrality.engine import FASTEST_FIRST, VARIABLE, Engine, engine
-from centrality.fuse.background import background_of
+from centrality.fuse.background import backgrounds_of_members
 from centrality.fuse.batches import BatchSampler
 from centrality.fuse.comparisons import Comparison, compare
 from centrality.fuse.config import FitConfig
@@ -63,7 +63,7 @@ def background_for(width: int, potentials: int, members: int = 1) -> Weights:
     for member in range(members):
         rows = rows_of(width, 200, seed=7 + member)
         groups = [rows[start::3] + 2 * start for start in range(3 if member == 0 else 2)]
-        each = [background_of([group], ETAS[:potentials], rng, clean=False) for group in groups]
+        each = [backgrounds_of_members([group], ETAS[:potentials], rng, clean=False) for group in groups]
         each += each[:1] * (3 - len(each))
         joined = {
             name: np.concatenate([part[name] for part in each], 1 if name in ("mean", "axes") else 2) for name in PARTS

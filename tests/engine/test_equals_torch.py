@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from centrality.engine import engine
 from centrality.fuse.paper import Algorithm1
 from centrality.fuse.torch_trainer import TorchTrainer
-from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineTrainer, Trainer, bias_corrected
+from centrality.fuse.train import EPSILON, MEAN_DECAY, SQUARE_DECAY, EngineTrainer, Trainer, bias_corrected
 from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import Layout
 from centrality.network.scaling import Scaling
@@ -111,7 +111,7 @@ def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Trainer, t
         np.testing.assert_allclose(
             square, (1 - SQUARE_DECAY) * (mean / (1 - MEAN_DECAY)) ** 2, rtol=1e-5, atol=1e-30, err_msg=name
         )
-        np.testing.assert_allclose(value, start - RATE * mean / (np.sqrt(square) + SMALLEST_ROOT), rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(value, start - RATE * mean / (np.sqrt(square) + EPSILON), rtol=1e-6, atol=1e-7)
         # Where their sign is no question: 1e-5 of 1e-2 is off by a thousandth.
         clear = np.abs(its_mean) > max(1e-2 * largest, 1e-8)
         np.testing.assert_allclose(value[clear], expected[clear], rtol=1e-6, atol=1e-3 * RATE, err_msg=name)

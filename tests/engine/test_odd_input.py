@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centrality.engine import engine
-from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
+from centrality.fuse.train import EPSILON, MEAN_DECAY, SQUARE_DECAY
 from centrality.network.engine_backend import EngineScorer
 from centrality.network.network import LOWEST, Layout
 from tests.engine.cases import BUILDS, background_for, network_of
@@ -100,7 +100,7 @@ def job(draw: Any = None, **changes: Any) -> dict[str, Any]:
         "weight_decay": 0.0,
         "mean_decay": MEAN_DECAY,
         "square_decay": SQUARE_DECAY,
-        "smallest_root": SMALLEST_ROOT,
+        "smallest_root": EPSILON,
         "rates": np.full(STEPS, 1e-3, dtype=np.float32),
         "losses": np.zeros((STEPS, 2), dtype=np.float32),
         "background": None,

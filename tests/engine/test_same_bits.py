@@ -53,7 +53,7 @@ def test_threads_change_no_bit_of_scores(monkeypatch, threads, kind):
     model, Q = model_of(kind), places(kind, 1000, np.random.default_rng(2))
     expected = model.raw(Q[-300:])
     monkeypatch.setattr("centrality.model.fitted.rows_per_block", lambda width: 150)  # several blocks
-    monkeypatch.setattr("centrality.model.fitted.cores", lambda: threads)
+    monkeypatch.setattr("centrality.model.fitted.count_threads", lambda: threads)
     np.testing.assert_array_equal(model.raw(Q)[-300:], expected)
 
 
@@ -131,9 +131,9 @@ def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
     """Members of an ensemble are taught by threads of their own."""
     files = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr("centrality.fuse.train.cores", lambda threads=threads: threads)
-        monkeypatch.setattr("centrality.model.fitted.cores", lambda threads=threads: threads)
-        monkeypatch.setattr("centrality._internal.devices.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.fuse.train.count_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.model.fitted.count_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality._internal.devices.count_threads", lambda threads=threads: threads)
         fitted_by(next(iter(BUILDS)), kind).save(tmp_path / str(threads))
         files.append((tmp_path / str(threads)).read_bytes())
     assert len(set(files)) == 1

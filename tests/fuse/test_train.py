@@ -179,6 +179,6 @@ def test_a_single_step_is_a_single_line():
 )
 def test_a_loss_that_is_no_number_says_whose_it_is_and_what_to_do(losses, said):
     config = config_of(np.eye(9), learning_rate=0.001)
-    with pytest.raises(FloatingPointError, match=rf"the {said} after 9 steps. A smaller learning_rate than 0.001"):
+    with pytest.raises(FloatingPointError, match=rf"the {said} after 9 steps. Try a smaller learning_rate than 0.001"):
         require_finite_losses(np.array(losses), 9, config)
     require_finite_losses(np.ones((3, 2)), 9, config)

@@ -74,8 +74,10 @@ def test_it_goes_on_learning_from_raw_rows(chain):
     assert Chain(Table(), quick()).partial_fit(FRAME).fitted_.remembered.seen == 400  # nothing learned yet: a fit
 
 
-def test_onnx_scores_what_the_representation_made(chain, tmp_path):
+def test_onnx_scores_the_rows_of_a_table_or_what_the_representation_made(chain, tmp_path):
     chain.to_onnx(tmp_path / "m.onnx")
+    np.testing.assert_allclose(Scorer(tmp_path / "m.onnx").heads(FRESH), chain.heads(FRESH), atol=1e-5)
+    chain.model_.to_onnx(tmp_path / "m.onnx")
     found = Scorer(tmp_path / "m.onnx").heads(chain.representation_.transform(FRESH))
     np.testing.assert_allclose(found, chain.heads(FRESH), atol=1e-5)
 

@@ -176,8 +176,8 @@ def test_a_score_that_is_no_number_is_an_error_at_every_door(saved, blob, tmp_pa
     monkeypatch.setattr("centrality.network.engine_backend.folded_head", broken)
     model = load(saved)
     for method in ("centrality", "heads", "raw", "score_samples", "predict", "p_values", "detect", "transform"):
-        with pytest.raises(InputError, match="gives scores that are no finite numbers: its weights are damaged"):
+        with pytest.raises(InputError, match="gives scores that are not finite: its weights are damaged"):
             getattr(model, method)(blob)
     assert main(["score", str(saved), str(tmp_path / "rows.npy"), "-o", str(tmp_path / "o.csv")]) == 2
-    assert "no finite numbers" in capsys.readouterr().err
+    assert "not finite" in capsys.readouterr().err
     assert not (tmp_path / "o.csv").exists()

@@ -84,4 +84,5 @@ def test_the_file_says_its_opset_and_takes_any_batch_and_any_t(fuse_and_scorer, 
         value.name: [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
         for value in [*model.graph.input, *model.graph.output]
     }
-    assert shapes == {"rows": ["n", 5], "t": ["m"], "heads": ["n", 2], "centrality": ["n", "m"]}
+    of_rows = {"p_value": ["n"], "severity": ["n"], "extrapolated": ["n"]}
+    assert shapes == {"rows": ["n", 5], "t": ["m"], "heads": ["n", 2], "centrality": ["n", "m"]} | of_rows

@@ -76,14 +76,14 @@ def test_scores_that_are_no_numbers_though_losses_were(blob):
     name, first = next(iter(fitted.network.weights.items()))
     network = replace(fitted.network, weights={**fitted.network.weights, name: np.full_like(first, np.nan)})
     rows = FitRows(X=blob, as_new=blob)
-    with pytest.raises(FloatingPointError, match=r"600 of 600 training rows have scores that are no finite numbers"):
+    with pytest.raises(FloatingPointError, match=r"600 of 600 training rows have scores that are not finite"):
         finish_fit(
             network,
             fitted.history,
             fitted.scaling,
             None,
             rows=rows,
-            columns=lambda: TrainingColumns.of(blob),
+            column_summary=lambda: TrainingColumns.of(blob),
             config=config_of(blob),
             rng=np.random.default_rng(0),
             untrained_local_loss=0.5,

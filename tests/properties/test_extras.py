@@ -24,6 +24,7 @@ OPTIONAL = [
     *("pycatch22", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
     *("httptools", "uvloop", "openpyxl", "prometheus_client", "onnx", "onnxruntime", "huggingface_hub", "torch"),
     *("adbc_driver_postgresql", "adbc_driver_manager", "duckdb", "mcp"),
+    *("deltalake", "pyiceberg", "mlflow", "mlflow_skinny"),
 ]
 START = """
 import numpy as np
@@ -54,6 +55,9 @@ USES = {
         "databases",
         "import centrality.duckdb; centrality.duckdb.register(None, load('{folder}/rows.safetensors'))",
     ),
+    "a table of Delta": ("delta", "tables.read('delta:{folder}/orders')"),
+    "a table of Iceberg": ("iceberg", "tables.read('iceberg:shop#orders')"),
+    "models for MLflow": ("mlflow", "import centrality.mlflow"),
     "spark.score": ("spark", "from centrality import spark; spark.score(load('{folder}/rows.safetensors'), None)"),
     "umap": ("maps", "from centrality import maps; maps.embed(X, method='umap')"),
     "fetch": ("data", "from centrality import datasets; datasets.fetch('breastw')"),
@@ -76,6 +80,8 @@ COMMANDS = {
     "export rows.safetensors -o new.onnx": "onnx",
     "mcp --folder .": "mcp",
     "check postgresql://localhost/shop --table orders": "databases",
+    "check delta:orders --as-of 3": "delta",
+    "check iceberg:shop --table orders": "iceberg",
 }
 # Packages of an extra beside its first one: the extra, and a use that needs it. Those of a line are hidden together.
 SECOND = [

@@ -36,9 +36,9 @@ def find_encoder_device(name: str) -> str:
     return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
 
 
-def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
+def start_on_thread(work: Callable[[], Result]) -> Callable[[], Result]:
     """Start this work on another thread, if there is a core for it; return a function that waits for its result."""
-    if cores() == 1:
+    if count_threads() == 1:
         return work
     pool = ThreadPoolExecutor(1)
     begun = pool.submit(work)
@@ -46,9 +46,14 @@ def start_in_background(work: Callable[[], Result]) -> Callable[[], Result]:
     return begun.result
 
 
-def cores() -> int:
-    """Return the number of cores to use: those this process may use, or fewer if OMP_NUM_THREADS or torch says so."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def count_threads() -> int:
+    """Return how many threads compute: as many as this process has cores, or fewer as OMP_NUM_THREADS or torch says."""
+    allowed = count_cores()
     with suppress(ValueError):
         allowed = min(allowed, max(1, int(os.environ.get("OMP_NUM_THREADS", allowed))))
     if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_num_threads"):

@@ -127,11 +127,6 @@ ENVIRONMENT = {
 }
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def run(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Generator[tuple[Item, Result]]:
     """Yield each item with the result of `work` when it is done. `work`, items and results must be picklable."""
     waiting = deque(enumerate(items))

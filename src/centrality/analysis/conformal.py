@@ -9,17 +9,17 @@ the same p-values. Breaking ties at random instead makes them exactly uniform.
 
 Outliers among the calibration rows make p-values larger than necessary, so that outliers are missed. If at most a
 share e of them are outliers, the e least central ones can be left out (`CalibrationRows`): P(p <= a) is then at most
-a + e (1 - a), and at most a if those left out were the outliers. So of n inliers among the rows in question, at most
-e n more than the rule allows are called outliers, on average. (The p-value e + (1 - e) p would keep the whole promise,
+a + e (1 - a), and at most a if those left out were the outliers. So of n inliers among the rows in question, the
+rule's limit is exceeded by at most e n on average. (The p-value e + (1 - e) p would keep the whole promise,
 but is never below e, so that nothing would be found.)
 
 Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Only a
 group that lies apart from the rest is left out (`count_separated_outliers`): more rows far out than the tail of the
-others can explain, assuming the tail gets no heavier farther out. Of clean rows hardly ever one is left out, so that
-what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
+others can explain, assuming the tail gets no heavier farther out. Clean rows are almost never left out, so what
+holds for them holds as before. Outliers that form no such group stay, and hide others.
 
-Among themselves the p-values of a file's rows are 1/n, 2/n, ... whatever is in it: no rule that looks at ranks alone
-can call any of them. So `count_apart` asks whether the tail of the others explains the lowest scores.
+If a file's rows are compared with one another, p-values are 1/n, 2/n, ... whatever is in it: no rule that looks at
+ranks alone can call any of them. So `count_apart` asks whether the tail of the others explains the lowest scores.
 
 Some kinds of rows may have become more frequent than they were. Let w(x) be in proportion to how much more frequent
 rows like x are now. Each calibration row is drawn with the chance w(x) / max w: what is drawn is distributed as
@@ -43,18 +43,18 @@ from centrality.analysis.severity import Tail, severity
 from centrality.network.calibration import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
-TAIL_FROM = 0.25  # shares of the rows: how heavy a tail is, is measured from this one
-TAIL_TO = 0.08  # to this one
+TAIL_FROM = 0.25  # quantile where the measurement of a tail's slope begins
+TAIL_TO = 0.08  # and where it ends
 APART_LEVEL = 0.05  # chance of a false group
 APART_LEAST = 3  # rows of a group
 APART_RANKS = 100  # sizes of a tail that are tried
 SPACE_LEVEL = 0.01  # nominal chance of a false gap; at .05, a sixth of clean samples of two kinds had one (measured)
-MOST_ALONE = 10  # rows that a tail is fitted without: without more, it would no longer be their tail
-EXPECTED = 0.05  # rows as low in a file as large, by the tail of the others
-FEW = 100  # rows that carry the weight: with fewer, p-values end above .01
+MOST_ALONE = 10  # at most so many of the lowest rows are left out when the tail is fitted
+EXPECTED = 0.05  # number of such low rows that a file of this size may be expected to have
+FEW = 100  # rows that carry the weight: with fewer, the smallest p-value is above .01
 FOLDS = 5  # of the classifier that estimates weights
 FARTHEST = 3.0  # deviations that the classifier looks at: outliers should not decide
-LARGEST = 0.99  # quantile of the estimated weights above which they are cut: a few would leave no other row
+LARGEST = 0.99  # quantile at which weights are capped, since a few huge ones would reject all other rows
 USUAL_FDR = 0.05  # of `detect` without a rule
 ROUNDING = 1 + 1e-12  # tolerance of comparisons, so that rounding does not decide between equal numbers
 Scores = NDArray[np.float64]
@@ -66,7 +66,7 @@ class CalibrationRows(FrozenArrays):
 
     units: NDArray[np.float64]  # (m, 2)
     contamination: float = 0.0
-    rows: NDArray[np.int64] | None = None  # (m,) which of the training rows these are, rising; None: others
+    rows: NDArray[np.int64] | None = None  # (m,) which of the training rows these are, rising; None: not training rows
 
     @classmethod
     def of(
@@ -103,7 +103,7 @@ class CalibrationRows(FrozenArrays):
         return p_values(self.scores(mixing, t), scores, rng)
 
     def severity(self, mixing: Mixing, t: float, scores: Scores) -> Scores:
-        """Return one in how many ordinary rows is as odd at t as each row with these scores."""
+        """Return for each row the N such that one in N ordinary rows is as odd at t."""
         return severity(self.scores(mixing, t), scores, self.tail(mixing, t))
 
     @cached_property
@@ -133,11 +133,11 @@ def count_separated_outliers(scores: Scores) -> int:
     lies beyond d_i. Pairs i < j are tested: if i of those j rows lie that far out, and Chernoff's bound gives this a
     chance below 1/20 over all i and j, the i rows are too many.
 
-    The tails of clean rows of several kinds get heavier farther out, and would look like that. So a gap must part the
-    group from the other rows. In one tail, i log(d_i / d_(i + 1)) is exponential, and its mean is the rise of log d at
-    that place; the chance of so wide a gap must be below one in a hundred over all i. The rise is taken as the largest
-    of three: `tail_slope`, the slope over the next i rows on the bulk side of the gap, and the slope over the inner
-    half of the group. Equal scores count once, since the space between them says nothing where columns are coarse.
+    The tails of clean rows of several kinds get heavier farther out, and would pass this test, too. So a gap must part
+    the group from the other rows. In one tail, i log(d_i / d_(i + 1)) is exponential, and its mean is the rise of log d
+    at that place; the chance of so wide a gap must be below one in a hundred over all i. The rise is the largest of
+    three: `tail_slope`, the slope over the next i rows on the bulk side of the gap, and the slope over the inner
+    half of the group. Equal scores count once: where columns are coarse, the gaps between them mean nothing.
 
     >>> inliers, outliers = np.random.default_rng(0).normal(size=1000), np.linspace(-30, -20, 40)
     >>> count = count_separated_outliers
@@ -157,11 +157,11 @@ def count_separated_outliers(scores: Scores) -> int:
 
     # Where is a gap wide enough?
     sizes = np.arange(APART_LEAST, largest)
-    space = np.log(distance[sizes - 1] / distance[sizes])
+    gap = np.log(distance[sizes - 1] / distance[sizes])
     slope_bulk_side = np.log(distance[sizes] / distance[2 * sizes]) / np.log(2)
     slope_group_side = np.log(distance[sizes // 2 - 1] / distance[sizes - 1]) / np.log(sizes / (sizes // 2))
     rise = np.maximum(tail_slope, np.maximum(slope_bulk_side, slope_group_side))
-    apart = sizes[sizes * space / rise >= np.log(len(sizes) / SPACE_LEVEL)]
+    apart = sizes[sizes * gap / rise >= np.log(len(sizes) / SPACE_LEVEL)]
 
     # Are there more rows beyond such a gap than the tail explains?
     tail_sizes = np.unique(np.geomspace(APART_LEAST, largest, APART_RANKS).round().astype(np.intp))
@@ -185,8 +185,8 @@ def count_separated_outliers(scores: Scores) -> int:
 def count_apart(scores: NDArray[np.float64]) -> int:
     """Count the rows that stand apart at the low end of these rising scores: often none.
 
-    A tail is fitted to all rows but the j lowest; where it lets expect the j-th lowest in fewer than one of twenty
-    files, these j rows stand apart. Larger groups are found by the empty space before them.
+    A tail is fitted to all rows but the j lowest. If by that tail fewer than one file in twenty has a j-th lowest score
+    as low, these j rows stand apart. Larger groups are found by the gap before them.
 
     >>> ordinary = np.random.default_rng(0).normal(size=1000)
     >>> count_apart(np.sort(ordinary)), count_apart(np.sort(np.append(ordinary, [-40.0, -50.0])))
@@ -214,8 +214,8 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
     unscored = np.isnan(scores)
     if rng is not None:
         # Every row, inlier or not, gets a random number, which decides among those of equal score.
-        level = np.unique(np.concatenate([inliers, scores]), return_inverse=True)[1]
-        tie_free = level + rng.random(len(level))
+        rank = np.unique(np.concatenate([inliers, scores]), return_inverse=True)[1]
+        tie_free = rank + rng.random(len(rank))
         scores = tie_free[len(inliers) :]
         inliers = tie_free[: len(inliers)]
     p = (1 + np.searchsorted(np.sort(inliers), scores, side="right")) / (len(inliers) + 1)
@@ -305,9 +305,9 @@ class Rule:
         """Return the one rule that has a value."""
         rules = [cls(name, value) for name, value in values.items() if value is not None]
         if len(rules) != 1:
-            came = " and ".join(f"{rule.name}={rule.value!r}" for rule in rules) or "none"
+            values_given = " and ".join(f"{rule.name}={rule.value!r}" for rule in rules) or "none"
             *first, last = values
-            raise InputError(f"One of {', '.join(first)} and {last} was wanted, got {came}.")
+            raise InputError(f"Give exactly one of {', '.join(first)} and {last}, got {values_given}.")
         return rules[0]
 
     @classmethod
@@ -337,10 +337,10 @@ RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
 
 
 def checked_weights(weights: object, rows: int) -> Scores:
-    """Return weights of so many rows as an array; raise if they are none."""
+    """Return weights of so many rows as an array; raise if they are not."""
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (rows,) or not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        raise InputError(f"weights must be {rows:,} numbers from 0 on, one for each calibration row, got {weights!r}.")
+        raise InputError(f"weights must be {rows:,} non-negative numbers, one a calibration row, got {weights!r}.")
     return values
 
 
@@ -372,7 +372,7 @@ def estimate_weights(
     from sklearn.preprocessing import StandardScaler
 
     if min(len(calibration), len(new)) < 2 * FOLDS:
-        raise InputError(f"like wants at least {2 * FOLDS} rows on each side, got {len(calibration)} and {len(new)}.")
+        raise InputError(f"`like` needs at least {2 * FOLDS} rows on each side, got {len(calibration)} and {len(new)}.")
     rows = np.concatenate([calibration, new])
     is_new = np.arange(len(rows)) >= len(calibration)
     scaled = np.clip(StandardScaler().fit_transform(rows), -FARTHEST, FARTHEST)

@@ -249,7 +249,7 @@ def as_kind_of(table: pa.Table, frame: Any) -> Any:
 
 
 def verdict_of(findings: Sequence[Finding], rows: int) -> str:
-    """Sum up findings in a line, the answer first: how many faults, how much to check, what share of rows is wrong."""
+    """Sum up findings in a line, the answer first: how many faults, how much to check, how many rows are wrong."""
     faults = [finding for finding in findings if finding.count and not finding.mild]
     checks = sum(bool(finding.count and finding.mild) for finding in findings)
     notes = len(findings) - len(faults) - checks
@@ -263,11 +263,11 @@ def verdict_of(findings: Sequence[Finding], rows: int) -> str:
         parts.append(f"{len(faults)} likely fault{'' if len(faults) == 1 else 's'}{',' if checks else '.'}")
     if checks:
         parts.append(f"{checks} thing{'' if checks == 1 else 's'} to check.")
-    return f"{rows:,} rows: {' '.join(parts)} {share_wrong(faults, rows)}"
+    return f"{rows:,} rows: {' '.join(parts)} {count_wrong(faults, rows)}"
 
 
-def share_wrong(faults: Sequence[Finding], rows: int) -> str:
-    """Say what share of the rows is likely wrong, as an interval.
+def count_wrong(faults: Sequence[Finding], rows: int) -> str:
+    """Say how many rows are likely wrong, as an interval.
 
     A fault that one in s ordinary rows has is expected in rows / s of them, by Poisson's law in some more; the others
     that have it are wrong. Where the severity is only how rare the fault is here, that leaves none: it cannot be told.
@@ -285,7 +285,7 @@ def share_wrong(faults: Sequence[Finding], rows: int) -> str:
         fewest = max(fewest, len(rows_of_faults) - int(poisson.ppf(LEVEL, expected)))
     upper = len(rows_of_faults)
     if fewest <= 0:
-        return f"What share of the rows is wrong cannot be told: up to {100 * upper / rows:.2g}% may be."
+        return f"How many rows are wrong cannot be told: up to {upper:,} may be."
     if fewest == upper:
         return f"{upper:,} row{' is' if upper == 1 else 's are'} likely wrong."
-    return f"Of the rows, {100 * fewest / rows:.2g}% to {100 * upper / rows:.2g}% are likely wrong."
+    return f"{fewest:,} to {upper:,} rows are likely wrong."

@@ -4,14 +4,14 @@ A potential is the log-density of the rows, blurred by noise. The background is 
 correlations for each of a few groups of rows; the network learns the difference. Beyond the rows and between the groups
 a network has nothing to learn from: there the background decides.
 
-If rows may hold outliers, groups are t-distributions, whose means and covariances far rows hardly move. If rows are
-clean, they are Gaussians and may have fewer rows. Each covariance is low-rank plus isotropic: it has the axes of the
+If rows may hold outliers, groups are t-distributions, whose means and covariances far rows hardly move. With clean
+rows, groups are Gaussians and may be smaller. Each covariance is low-rank plus isotropic: it has the axes of the
 largest variances, and one variance for all other directions. Noise adds to these variances, so one fit gives the
-background at every noise scale. A further one, the sharp background, has hardly any noise: noise as wide as the spacing
+background at every noise scale. A second background, the sharp one, has hardly any noise: noise as wide as the spacing
 of the rows hides directions in which they are narrow.
 
 A network extrapolates linearly, while the log-density of a t-distribution falls only logarithmically: far out the
-network would dominate. So what a network adds is bounded, by what it adds to rows that it has not learned.
+network would dominate. So the network's correction is clipped to the range it has on held-out rows.
 """
 
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ from centrality.network.network import LOWEST, Network, Weights
 DEGREES = 4.0  # of freedom of each t-distribution; 0 for Gaussians, where rows are clean
 SHARP = 0.05  # noise of the sharp background, as a multiple of the smallest noise scale
 AXES = 64  # of each component at most; the other directions share a variance
-COMPONENTS = 16  # at most,
-COMPONENTS_IF_CLEAN = 64  # or this many
+COMPONENTS = 16  # at most
+COMPONENTS_IF_CLEAN = 64  # at most
 LEAST_SHARE = 0.05  # of the rows in a component, since fewer may be a group of outliers
 LEAST_SHARE_IF_CLEAN = 0.01
-FEWEST_ROWS = 20  # in a component, and
-FEWEST_ROWS_PER_AXIS = 2
-PRICE = 0.1  # nats per column, by which each doubling must raise the held-out log-likelihood of a row
+FEWEST_ROWS = 20  # in a component
+FEWEST_ROWS_PER_AXIS = 2  # in a component
+PRICE = 0.1  # nats per column that each doubling of the groups must gain in held-out log-likelihood of a row
 SHRINKAGES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)  # shares of the mean variance in each covariance
 SHRINKAGE_WHILE_FITTING = 0.1
 SAMPLE = 3000  # rows that a background is fitted to, at most
@@ -89,9 +89,9 @@ class _Components:
 
     def squares(self, distances: tuple[Matrix, Matrix], shrinkage: float, noise: float) -> Matrix:  # (C, n)
         """Return Mahalanobis' squared distances of rows, from what `distances` returns of them."""
-        distances_along, distances_beside = distances
+        distances_along, distances_off_axes = distances
         along, other = self.variances(shrinkage, noise)
-        return np.asarray(((1 / along)[:, None] @ distances_along)[:, 0] + distances_beside / other[:, None])
+        return np.asarray(((1 / along)[:, None] @ distances_along)[:, 0] + distances_off_axes / other[:, None])
 
     def log_densities(self, squares: Matrix, shrinkage: float, noise: float) -> Matrix:  # (C, n)
         """Return the log-density of each component, up to a constant, from what `squares` returns of rows."""
@@ -102,7 +102,7 @@ class _Components:
         return np.asarray(self.log_peak(shrinkage, noise)[:, None] - fall)
 
     def weights(self, shrinkage: float, noise_levels: Sequence[float]) -> Weights:
-        """Return what the network holds of the components at each of these levels of noise, as in `fit_background`."""
+        """Return the arrays that the network stores, for each of these levels of noise, as in `fit_background`."""
         d, p = self.axes.shape[1:]
         variances = [self.variances(shrinkage, noise) for noise in noise_levels]
         log_peak = np.stack([self.log_peak(shrinkage, noise) for noise in noise_levels])
@@ -116,7 +116,7 @@ class _Components:
         return {name: np.ascontiguousarray(part, dtype=np.float32) for name, part in weights.items()}
 
 
-def background_of(
+def backgrounds_of_members(
     members: Sequence[NDArray[np.float32]], noise_scales: Sequence[float], rng: np.random.Generator, *, clean: bool
 ) -> Weights:
     """Return the backgrounds of all members, each fitted to the scaled rows that the member learns from.
@@ -145,18 +145,18 @@ def background_of(
     return weights
 
 
-def bound_to_held_out(network: Network, data: TrainingData, device: str) -> Network:
-    """Return the network with bounds on its departure from the background, by its departures on held-out rows."""
+def limit_departures(network: Network, data: TrainingData, device: str) -> Network:
+    """Return the network with its correction of the background clipped to the range it has on held-out rows."""
     if not network.background:
         return network
     index = evenly_spaced(len(data), BOUNDS_ROWS)
     departures = scorer_for(replace(network, background={}), device)(data.z[index])[:, :, 1:]  # (members, n, k)
-    counts = np.ones(departures.shape[:2], dtype=bool)
+    is_used = np.ones(departures.shape[:2], dtype=bool)
     for member in range(network.members):
         held_out = ~np.isin(index, data.learned_by(member))
         if held_out.any():  # if no sampled row is held out for this member, use them all
-            counts[member] = held_out
-    return replace(network, background={**network.background, "bounds": bounds_of(departures, counts)})
+            is_used[member] = held_out
+    return replace(network, background={**network.background, "bounds": bounds_of(departures, is_used)})
 
 
 def bounds_of(departures: NDArray[np.floating], counts: NDArray[np.bool_]) -> NDArray[np.float32]:  # (members, k, 2)
@@ -177,8 +177,8 @@ def fit_background(
     They are `mean` (C, p), `axes` (C, d, p), `precision` (scales, C, d), one over the variances along the axes, `rest`
     (scales, C), the same in all other directions, and `level` (scales, C), each component's log-density at its mean.
 
-    Held-out rows choose both: the number of components doubles while their likelihood improves by more than PRICE, and
-    the shrinkage is the likeliest.
+    Held-out rows choose the number of components and the shrinkage. The number doubles while their likelihood improves
+    by more than PRICE, or at all if rows are clean; the shrinkage is the likeliest.
     """
     rows = z[np.sort(rng.permutation(len(z))[:SAMPLE])].astype(np.float64)
     n, p = rows.shape
@@ -202,7 +202,8 @@ def fit_background(
         for shrinkage in SHRINKAGES:
             squares = components.squares(distances, shrinkage, sharp)
             densities = components.log_densities(squares, shrinkage, sharp)
-            worth = float(np.logaddexp.reduce(densities, axis=0).mean()) - price if held_out.any() else -price
+            likelihood = float(np.logaddexp.reduce(densities, axis=0).mean()) if held_out.any() else 0.0
+            worth = likelihood - price
             if worth > best_worth:
                 best_worth = worth
                 best_count = count
@@ -293,8 +294,8 @@ def k_means(
 def far_apart(rows: Vectors, count: int, seed: int, *, trials: int) -> Positions:  # (count,)
     """Return the positions of `count` rows that lie far from one another, as k-means++ chooses its start.
 
-    The next row is drawn by its squared distance to the nearest one chosen, `trials` times; the one that leaves the
-    least distance in all is taken. The rows are the same as scikit-learn's.
+    For each next row, `trials` candidates are drawn with chances in proportion to their squared distance from the
+    nearest row chosen; the one that leaves the least total is taken. The rows are the same as scikit-learn's.
     """
     n = len(rows)
     rng = np.random.RandomState(seed)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality._internal import model_file
 from centrality._internal.checks import InputError, warn_caller
-from centrality._internal.devices import start_in_background
+from centrality._internal.devices import start_on_thread
 from centrality._internal.input import (
     CheckedRows,
     Dissimilarity,
@@ -27,7 +27,7 @@ from centrality._internal.input import (
     warn_of_labels,
 )
 from centrality.analysis.drift_columns import TrainingColumns
-from centrality.fuse.background import bound_to_held_out
+from centrality.fuse.background import limit_departures
 from centrality.fuse.comparisons import Comparison, compare
 from centrality.fuse.config import EXPERT_DEFAULTS, FitConfig
 from centrality.fuse.data import TrainingData
@@ -68,9 +68,9 @@ class FUSE(CentralityModel):
         "euclidean", "manhattan", "cosine", or a function of two batches of rows, (n, p) and (m, p), that gives their
         (n, m) dissimilarities. The first two compare scaled rows, the others rows as given.
     novelty : bool, default=False
-        Whether all training rows are clean. Clean rows are trained on for longer, and their background is a mixture of
-        up to 64 Gaussians, each fitted to at least 1% of the rows; otherwise, of up to 16 t-distributions of at least
-        5%, which far rows hardly move.
+        Whether all training rows are clean. If so, training takes longer, and the background is a mixture of up to 64
+        Gaussians, each fitted to at least 1% of the rows. If not, it is one of up to 16 t-distributions, each fitted to
+        at least 5%: far rows hardly move them.
     given : str, int, or a sequence of either, default=None
         Names or positions of the context columns. Each row is then compared with rows of a similar context, and no row
         is odd because of its context alone. In a `Chain` they are columns of the table.
@@ -96,9 +96,9 @@ class FUSE(CentralityModel):
         scale; the potentials are rescaled and averaged. "auto" is the spacing of the rows: the median distance to the
         10th neighbour over √p. With `given` it is five scales.
     scaling : str, default="auto"
-        "auto" centres columns on their medians, divides each by a robust deviation, which ignores how far out the
-        outer tenth of the values lies, and bends them like a logarithm beyond ten deviations. Columns whose deviations
-        are within a factor of five are all divided by the same one, so that distances keep their meaning. "standard"
+        "auto" centres columns on their medians, divides each by a robust deviation, which the most extreme tenth of
+        the values cannot inflate, and bends them like a logarithm beyond ten deviations. Columns whose deviations are
+        within a factor of five are all divided by the same one, so that distances keep their meaning. "standard"
         standardises, "none" takes rows as they are. A constant column carries no weight, except with "none".
     hidden : sequence of int, default=(128, 128)
         The widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
@@ -112,7 +112,8 @@ class FUSE(CentralityModel):
 
     Attributes
     ----------
-    history_ : dict of lists "step", "global" and "local": the losses of the first step, then means of some ten steps.
+    history_ : dict of lists "step", "global" and "local": the losses of the first step, then means over
+        at most 50 stretches of equal length.
     noise_scale_ : tuple of the noise scales used.
     offset_ : the score below which `predict` says outlier.
     center_ : the deepest point, at the model's own t: the mean of the most central training row and its neighbours.
@@ -187,7 +188,7 @@ class FUSE(CentralityModel):
         return self
 
     def _fit(self, X: ModelRows, dissimilarity: Dissimilarity, as_new: CheckedRows | None = None) -> Self:
-        """Fit in six steps; `as_new` are the same rows, encoded as if the representation had not been fitted on them.
+        """Fit in six steps; `as_new` are the same rows, encoded as new rows would be.
 
         The order of the random draws is a part of the result. They are: rows of the holdout, folds, rows in memory,
         synthetic rows, the sample that sets the noise scale, the background, batches, calibration rows, the reservoir.
@@ -200,7 +201,7 @@ class FUSE(CentralityModel):
         seed = int(random_numbers(self.random_state).randint(2**31))
         rng = np.random.default_rng(seed)
 
-        # 1. Set rows aside: for the user (holdout), and those that a network never learns from (folds).
+        # 1. Set rows aside: for calibration (holdout), and for each network those it never learns from (folds).
         learned, aside = split_off_holdout(self.holdout, X, rng)
         holdout = None if aside is None else as_new[aside]
         if learned is not None:
@@ -220,7 +221,7 @@ class FUSE(CentralityModel):
                 records=Records.of(X),
             )
 
-        # 2. Given context columns, replace each behaviour by its deviation from what the context predicts.
+        # 2. Given context columns, replace each other column by its deviation from what the context predicts.
         context = None
         training_rows = X
         if config.context_columns is not None and config.context_features is not None:
@@ -238,7 +239,7 @@ class FUSE(CentralityModel):
             X = residuals
             as_new = residuals
             holdout = None if holdout is None else context.relative(holdout)
-        columns = start_in_background(partial(TrainingColumns.of, as_new))
+        column_summary = start_on_thread(partial(TrainingColumns.of, as_new))
 
         # 3. Scale the columns; hold the scaled rows in memory, followed by synthetic rows beyond their range.
         if context is not None:
@@ -266,7 +267,7 @@ class FUSE(CentralityModel):
         network, history = self._train(network, data, comparison, config, rng)
 
         # 5. Limit how far a network may depart from the background, by its departures on held-out rows.
-        network = bound_to_held_out(network, data, config.device)
+        network = limit_departures(network, data, config.device)
 
         # 6. Calibrate on held-out rows: head scores, threshold, p-values, typical points, report.
         fitted = finish_fit(
@@ -275,7 +276,7 @@ class FUSE(CentralityModel):
             scaling,
             context,
             rows=FitRows(X=X, as_new=as_new, folds=folds, holdout=holdout),
-            columns=columns,
+            column_summary=column_summary,
             config=config,
             rng=rng,
             untrained_local_loss=self._untrained_local_loss(config),
@@ -288,12 +289,12 @@ class FUSE(CentralityModel):
         """Return all parameters, also those that only `PaperFUSE` lets users change."""
         return {**EXPERT_DEFAULTS, **self.get_params(deep=False)}
 
-    # What PaperFUSE does in another way.
+    # PaperFUSE overrides these.
 
     def _config(
         self, X: CheckedRows, dissimilarity: Dissimilarity, seed: int, before: FittedModel | None = None
     ) -> FitConfig:
-        """Check all parameters, and decide for these rows; `before` is the model that is to learn more, if any."""
+        """Check all parameters, and resolve every "auto" for these rows; `before` is the model that learns more."""
         parameters = self._parameters()
         if before is not None:
             parameters["device"] = before.device
@@ -319,15 +320,15 @@ class FUSE(CentralityModel):
         return train(network, data, comparison, config, rng)
 
     def _untrained_local_loss(self, config: FitConfig) -> float:
-        """Return the loss of a local head that has learned nothing: a score of zero."""
+        """Return the loss of a local head that has learned nothing: its output is constant, and has no slope."""
         return 0.5
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
-        """Go on learning from new rows, the longer the larger their share of all rows so far; `y` is ignored.
+        """Go on learning from new rows; the larger their share of all rows so far, the more steps. `y` is ignored.
 
         Scaling and noise scales stay as the first rows set them, but the range of a column widens where new values lie
         beyond it. A small uniform sample stands for earlier rows (it is not saved: a loaded model learns from the new
-        rows alone, and forgets more). The rows of `calibrate` are dropped, since another model has scored them.
+        rows alone, and forgets more). The rows of `calibrate` are dropped: the old weights scored them.
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X)
@@ -351,7 +352,7 @@ class FUSE(CentralityModel):
             has_context = before.context is not None
             folds = split(n, members, rng, members_differ=differ, has_context=has_context, records=Records.of(X))
             folds = folds or split_few(n, members, rng, members_differ=differ, has_context=has_context)
-            folds = replace(folds, fold_of_row=before.remembered.with_its_copies(X, folds.fold_of_row))
+            folds = replace(folds, fold_of_row=before.remembered.folds_like_copies(X, folds.fold_of_row))
         reservoir = before.remembered.with_new(X, None if folds is None else folds.fold_of_row, rng)
         rows = reservoir.rows
         assert rows is not None  # it remembers some of X at least
@@ -377,7 +378,7 @@ class FUSE(CentralityModel):
         )
         comparison = compare(data, config.metric, None)
         network, history = train(before.network, data, comparison, config, rng_of_batches)
-        network = bound_to_held_out(network, data, config.device)
+        network = limit_departures(network, data, config.device)
 
         # 3. Calibrate anew.
         fitted = finish_fit(
@@ -386,7 +387,7 @@ class FUSE(CentralityModel):
             scaling,
             before.context,
             rows=FitRows(X=rows, as_new=rows, folds=folds if folds is not None and folds.can_calibrate else None),
-            columns=partial(TrainingColumns.of, rows),
+            column_summary=partial(TrainingColumns.of, rows),
             config=config,
             rng=rng,
             untrained_local_loss=self._untrained_local_loss(config),
@@ -398,10 +399,10 @@ class FUSE(CentralityModel):
             )
         return self
 
-    # Rows of numbers: what `CentralityModel` asks of a kind of model.
+    # Methods that `CentralityModel` requires.
 
     def _reader(self) -> NumberReader:
-        if "fitted_" not in vars(self):  # quick; the check is slow, but words the error
+        if "fitted_" not in vars(self):  # quick; the check is slow, but raises the right error
             check_is_fitted(self)
         return NumberReader(self, self.fitted_)
 

@@ -31,10 +31,10 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class FitRows:
-    """The rows of a fit, in the user's units or relative to their context, and which network learned which."""
+    """The rows of a fit, in the user's units or relative to their context, and which network learned which rows."""
 
     X: CheckedRows  # (n, p)
-    as_new: CheckedRows  # (n, p) the same rows, encoded as if the representation had not been fitted on them
+    as_new: CheckedRows  # (n, p) the same rows, encoded as new rows would be
     folds: Folds | None = None  # None: every network learned from all rows
     holdout: CheckedRows | None = None  # rows that the user keeps aside to calibrate on
 
@@ -46,15 +46,15 @@ def finish_fit(
     context: Context | None,
     *,
     rows: FitRows,
-    columns: Callable[[], TrainingColumns],
+    column_summary: Callable[[], TrainingColumns],
     config: FitConfig,
     rng: np.random.Generator,
     untrained_local_loss: float,
 ) -> FittedModel:
     """Return the fitted model, calibrated by the scores that networks give to rows they were not trained on.
 
-    `columns` returns the summary of the columns, once it is computed. `untrained_local_loss` is the loss of a local
-    head that has learned nothing.
+    `column_summary` waits for the summary of the columns, which another thread computes. `untrained_local_loss` is the
+    loss of a local head that has learned nothing.
     """
     # Calibrate on held-out rows, or on all if none are held out; on a sample if they are many.
     held_out = np.arange(rows.X.shape[0]) if rows.folds is None else rows.folds.held_out_rows()
@@ -77,7 +77,7 @@ def finish_fit(
 
     first_copies = records.first[held_out]  # a further copy of a record says nothing new
     inlier_scores = calibrated.scores_as_unseen[first_copies]
-    soft = calibration.as_soft()  # "clip" is flat beyond its ends, where no path leads to the deepest point
+    soft = calibration.as_soft()  # "clip" is flat beyond its ends: no slope leads to the deepest point from there
     fitted = FittedModel(
         network=network,
         scorer=scorer,
@@ -97,7 +97,7 @@ def finish_fit(
         inliers=(
             None if rows.folds is None else CalibrationRows.of(inlier_scores, "auto", mixing, held_out[first_copies])
         ),
-        training_scores=TrainingScores.of(mixing.squeeze(inlier_scores), columns=columns()),
+        training_scores=TrainingScores.of(mixing.squeeze(inlier_scores), columns=column_summary()),
         typical=typical_points(
             calibrated.rows,
             mixing.mixed(calibrated.scores, config.t),
@@ -115,8 +115,8 @@ def finish_fit(
     if change.detected() and change.effect < 0:
         warn_caller(
             f"Rows held aside score lower than those learned from (effect {change.effect:+.2f}): the network knows the "
-            "latter by heart, so predict calls more than the share asked for of new rows outliers. detect and p_values "
-            "go by the rows held aside; to mend predict, train for fewer epochs, or leave out `epochs`."
+            "latter by heart, so predict will call more new rows outliers than you asked for. detect and p_values "
+            "go by the rows held aside. For predict, train less: fewer max_steps, or fewer epochs of PaperFUSE."
         )
     return fitted.calibrated(fitted.units(rows.holdout), "auto")
 
@@ -156,19 +156,19 @@ def calibrate_on_held_out(
     # fitted on them. Score these again without it.
     outputs_as_new = outputs
     if folds is not None:
-        scaling_of_others = scaling
+        leave_one_out_scaling = scaling
         has_advantage = np.zeros(X.shape[0], dtype=bool)
         if members_differ:  # else no held-out row has set a range
             # Keep one of each set of copies: leaving one out changes nothing while another still sets the range.
             distinct = X if records.first.all() else X[records.first]
-            scaling_of_others, sets_range = leave_one_out_range(scaling, distinct)
+            leave_one_out_scaling, sets_range = leave_one_out_range(scaling, distinct)
             has_advantage = sets_range[records.of_row]
         if rows.as_new is not X:
             has_advantage |= (np.asarray(rows.as_new) != np.asarray(X)).any(1)
         places = np.flatnonzero(has_advantage[held_out])
         if len(places):
             outputs_as_new = outputs.copy()
-            outputs_as_new[:, places] = network_outputs(scorer, scaling_of_others, rows.as_new[held_out[places]])
+            outputs_as_new[:, places] = network_outputs(scorer, leave_one_out_scaling, rows.as_new[held_out[places]])
 
     # Ignore a network on the rows it was trained on, except for rows so common that new rows will repeat them.
     unseen = np.ones((scorer.members, len(held_out)), dtype=bool)
@@ -210,7 +210,7 @@ def calibrate_on_held_out(
 def calibrate_by_context(
     context: Context, X: CheckedRows, rows: NDArray[np.intp], scores: Matrix
 ) -> tuple[ContextCalibration, Matrix]:
-    """Fit how head scores of these rows of X differ by context; return that, and the scores shifted by it.
+    """Learn how head scores of these rows of X differ by context; return that, and the scores shifted by it.
 
     It is fitted to inliers; each is shifted as if it were new.
     """
@@ -220,7 +220,7 @@ def calibrate_by_context(
         scores[is_inlier],
         context.given,
         [effects.columns for effects in context.center_effects],
-        seed=len(rows),
+        seed=len(rows),  # any seed that the same rows give again
     )
     shifted = calibration(scores, dense(X[rows]))
     shifted[is_inlier] = shifted_inliers
@@ -228,14 +228,14 @@ def calibrate_by_context(
 
 
 def network_outputs(scorer: NetworkScorer, scaling: Scaling, rows: CheckedRows) -> Matrix:  # (members, n, 1 + k)
-    """Return the outputs of each network for each row; raise if one is not finite, as no quantile would be then."""
+    """Return the outputs of each network for each row; raise if one is not finite: no quantile would be."""
     by_row = map_blocks(lambda block: np.moveaxis(scorer.of_rows(block, scaling), 0, 1), rows, scorer.device)
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)
     bad_rows = int((~np.isfinite(outputs)).any(axis=(0, 2)).sum())
     if bad_rows:
         raise FloatingPointError(
-            f"{bad_rows} of {outputs.shape[1]} training rows have scores that are no finite numbers, "
-            "though losses were: extreme values, or an encoder that is not made for them. Look at the largest rows; "
+            f"{bad_rows} of {outputs.shape[1]} training rows have scores that are not finite, although "
+            "the losses were: extreme values, or an encoder that is not made for them. Look at the largest rows; "
             "scaling='auto' bends far values, a smaller learning_rate (of PaperFUSE) keeps weights small."
         )
     return outputs

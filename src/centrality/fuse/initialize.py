@@ -11,7 +11,7 @@ import numpy as np
 
 from centrality._internal.checks import InputError, optional, positive
 from centrality.engine import engine
-from centrality.fuse.background import background_of
+from centrality.fuse.background import backgrounds_of_members
 from centrality.fuse.data import TrainingData
 from centrality.network.network import Network, build
 
@@ -82,4 +82,4 @@ def initialize(data: TrainingData, config: "FitConfig", rng: np.random.Generator
     positions = [data.learned_by(member) for member in range(layout.members)]
     learned = {id(index): data.z[index] for index in positions}  # members of the same rows share a background
     rows = [learned[id(index)] for index in positions]
-    return replace(network, background=background_of(rows, config.noise_scales, rng, clean=config.clean))
+    return replace(network, background=backgrounds_of_members(rows, config.noise_scales, rng, clean=config.clean))

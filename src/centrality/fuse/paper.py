@@ -1,7 +1,9 @@
-"""Algorithm 1 of the paper and its four sampling schemes, in the paper's symbols. Nothing here is our own.
+"""Algorithm 1 of the paper and its four sampling schemes, in the paper's symbols.
 
-X_1, ..., X_n are the training rows, named by their numbers. S0 holds anchors, S1 and S2 candidates, and S12 the pairs
-of candidates that are compared. δ is the dissimilarity, g the logit and l the potential, ε noise of deviation η.
+Ours are only three options: a `budget` of updates, ensembles, and losses that are means over columns (not `literal`).
+
+X_1, ..., X_n are the training rows, referred to by their positions. S0 holds anchors, S1 and S2 candidates, and S12 the
+pairs of candidates that are compared. δ is the dissimilarity, g the logit and l the potential, ε noise of deviation η.
 `PaperFUSE` gives its settings to this algorithm; `FUSE` uses the schemes, and a schedule of its own (`train.py`).
 """
 
@@ -24,14 +26,14 @@ Loss = float | None  # None where a head has no update
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm1:
-    """The numbers of Algorithm 1."""
+    """The settings of Algorithm 1."""
 
     scheme: "Scheme"
     T: int  # epochs
     R: int  # noise passes over the rows in each epoch
     m: int  # anchors of a pair, in schemes 1 and 2
     b: int  # pairs, or rows, of a batch
-    eta: Sequence[float]  # η; of several, each has a potential of its own
+    eta: Sequence[float]  # η; with several, there is a potential for each
     rate: float  # the learning rate
     budget: int | None = None  # updates at most
     literal: bool = False  # the formulas to the letter: losses add up columns, and ties count against the first row
@@ -64,8 +66,9 @@ class Algorithm1:
         partitions = [Partition(n, self.scheme, rng) for _ in members]  # S0, S1, S2
         for pairs in zip(*(partition.pairs(self.b) for partition in partitions), strict=True):  # S12
             candidates = np.stack([np.concatenate(pair) for pair in pairs])  # (members, 2b): i, then j
-            shape = () if self.scheme.all_anchors else (len(pairs[0][0]),)  # () shared, else each pair has its own
-            anchors = np.stack([partition.draw_anchors(self.m, shape) for partition in partitions])
+            # All pairs share the anchors, or each pair has its own.
+            anchor_shape = () if self.scheme.all_anchors else (len(pairs[0][0]),)
+            anchors = np.stack([partition.draw_anchors(self.m, anchor_shape) for partition in partitions])
             pi = preference(delta, candidates, anchors, literal=self.literal)
             yield trainer.global_step(candidates, pi, self.rate), None
 
@@ -105,7 +108,7 @@ class Scheme:
         return n - 2 * (n // 3) if self.split else n
 
     def shifts(self, n: int) -> range:
-        """Return by how much the second candidates are shifted: each shift pairs every first one with a second."""
+        """Return the shifts d: the first candidate at i meets the second one at i + d."""
         least = 0 if self.split else 1  # unsplit, first and second candidates are the same rows: none meets itself
         return range(least, self.candidates(n) if self.all_pairs else least + 1)
 
@@ -145,7 +148,7 @@ class Partition:
         self.anchors = order[2 * third :] if scheme.split else order
 
     def pairs(self, batch_size: int) -> Iterator[tuple[Index, Index]]:
-        """Yield batches of candidate pairs, in random order; never are all pairs in memory.
+        """Yield batches of candidate pairs, in random order; the pairs are never all in memory at once.
 
         Both candidate sets are shuffled. So pairing the first with the second shifted by d is a random
         matching, and all shifts together are all pairs.

@@ -15,7 +15,7 @@ from torch import Tensor
 from centrality.fuse.batches import Batches, RowScales
 from centrality.fuse.comparisons import Comparison, preference
 from centrality.fuse.data import TrainingData
-from centrality.fuse.train import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, Losses, Trainer, bias_corrected
+from centrality.fuse.train import EPSILON, MEAN_DECAY, SQUARE_DECAY, Losses, Trainer, bias_corrected
 from centrality.network.network import Network
 from centrality.torch.networks import Noise, global_loss, local_loss, to_train, weights_of
 
@@ -150,7 +150,7 @@ class TorchTrainer(Trainer):
             gradient = parameter.grad + decay * parameter if decay else parameter.grad
             mean.lerp_(gradient, 1 - MEAN_DECAY)
             square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1 - SQUARE_DECAY)
-            parameter.sub_(self._rate * mean / (square.sqrt() + SMALLEST_ROOT))
+            parameter.sub_(self._rate * mean / (square.sqrt() + EPSILON))
 
     def _noise(self, row_scales: RowScales) -> Noise:
         """Return the noise scales of the rows on the device, cached: they are the same in every step of a run."""

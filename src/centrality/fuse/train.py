@@ -4,8 +4,8 @@ In each step of our schedule both heads have a batch, and the weights are update
 of steps does not grow with the number of rows. The paper's schedule is in `paper.py`.
 
 On a CPU the compiled engine takes the steps (`engine/training.h`); torch takes those of encoders and on GPUs
-(`torch_trainer.py`). Each member of an ensemble can be trained on a thread of its own, and each head that has its own
-trunk: they share no weights, so threads change no bit of the result.
+(`torch_trainer.py`). Each member of an ensemble can be trained on a thread of its own, and so can each head that has
+its own encoder: they share no weights, so threads change no bit of the result.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._internal.checks import optional
-from centrality._internal.devices import cores
+from centrality._internal.devices import count_threads
 from centrality.engine import Engine, engine
 from centrality.fuse.batches import Batches, BatchSampler, RowScales
 from centrality.fuse.comparisons import Comparison, NamedMetric
@@ -32,7 +32,7 @@ from centrality.network.network import Network
 HISTORY_LINES = 50  # of a history, however many steps there are
 MEAN_DECAY = 0.9  # Adam's usual β₁,
 SQUARE_DECAY = 0.999  # β₂
-SMALLEST_ROOT = 1e-8  # and ε
+EPSILON = 1e-8  # and ε
 
 Losses = NDArray[np.float32]  # (steps, 2) global, local
 
@@ -46,7 +46,7 @@ def train(
         data,
         comparison,
         # The local loss is a mean over columns, so its gradient becomes smaller with more columns. The global loss
-        # becomes smaller with it, or it alone would train the trunk that both heads share.
+        # is scaled down as much; otherwise it would dominate the encoder that both heads share.
         balance=int(data.learned_columns.sum()) ** -0.5,
         weight_decay=config.weight_decay,
         device=config.device,
@@ -115,15 +115,15 @@ def require_finite_losses(losses: Losses, step: int, config: FitConfig) -> None:
     column = 0 if bad[row, 0] else 1
     raise FloatingPointError(
         f"Training diverged: the {('global', 'local')[column]} loss is {float(losses[row, column])} after {step} "
-        f"steps. A smaller learning_rate than {config.learning_rate} (of PaperFUSE) or a larger noise_scale than "
-        f"{config.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
+        f"steps. Try a smaller learning_rate than {config.learning_rate} (of PaperFUSE), or a larger noise_scale than "
+        f"{config.noise_scales}; scaling='auto' evens out columns of unlike scale."
     )
 
 
 class Trainer(ABC):
     """Trains a copy of a network, step by step.
 
-    `balance` is the weight of the global loss beside the local one, and `weight_decay` Adam's.
+    `balance` is the weight of the global loss beside the local one; `weight_decay` is Adam's.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Trainer(ABC):
 
     @contextmanager
     def running(self, steps: int, *, progress: bool) -> Iterator[None]:
-        """Show a bar of so many steps inside the block, with `progress`."""
+        """Show a bar of so many steps while the block runs, if `progress`."""
         from tqdm import tqdm  # here: only a fit needs it
 
         with tqdm(total=steps, disable=not progress, desc="FUSE", unit="step", leave=False) as bar:
@@ -150,7 +150,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
-        """Take a step for each batch, by its learning rate; return the losses before it, the mean of the members'.
+        """Take a step for each batch, by its learning rate; return the losses before each, averaged over members.
 
         A head that has no rows has a loss of 0.
         """
@@ -226,7 +226,7 @@ class EngineTrainer(Trainer):
         self._mean = np.zeros_like(self._weights)  # Adam's moments
         self._square = np.zeros_like(self._weights)
         self._background = background_in(engine, start)
-        self._threads = cores()
+        self._threads = count_threads()
 
     def take_steps(self, batches: Batches, rates: NDArray[np.float64]) -> Losses:
         """Take a step for each batch: each member, and each head that shares nothing, on a thread of its own."""
@@ -276,7 +276,7 @@ class EngineTrainer(Trainer):
             weight_decay=self._weight_decay,
             mean_decay=MEAN_DECAY,
             square_decay=SQUARE_DECAY,
-            smallest_root=SMALLEST_ROOT,
+            smallest_root=EPSILON,
             rates=rates,
             losses=losses[member],
             background=self._background,

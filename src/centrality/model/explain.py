@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 
 FRACTIONS = np.array([1.0, 0.5, 0.25, 0.125], dtype=np.float32)  # of the way to the point that a feature is moved
 MIDDLE = 0.5  # the t whose slope chooses the features to try
-MOST_FEATURES_TRIED = 16  # one by one, of a row; 32, or all, name the right one no better (Ames, 80 columns)
+MOST_FEATURES_TRIED = 16  # features tried per row; 32, or all, name the right one no better (Ames, 80 columns)
 MOST_ROWS = 16  # from which further regions are searched for, each far from those before
 MOST_CHANGED = 16  # features that a correction changes
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
-ROWS_WALKED = 680  # rows of a block of paths toward the centre
+ROWS_WALKED = 680  # rows whose paths toward the centre are computed together
 VALUES_TRIED = 1 << 20  # limit on rows × columns × features tried in a block of explained rows
 NEIGHBOURS = 10  # a typical point is the mean of so many rows: a model stores no row itself
 REGION_ROWS = 4000  # rows searched for further regions, at most
-REGION_VALUES = 1 << 22  # numbers in these rows, at most, but for tables so wide that 200 rows have more
-PERIPHERAL = 0.2  # no region is searched for among this share of the rows: the least dense, and the least central
+REGION_VALUES = 1 << 22  # numbers in these rows, at most; but 200 rows are always searched
+PERIPHERAL = 0.2  # share of the rows, the least dense and the least central, that no region is searched in
 VALLEY = 0.5  # depth of the dip on the line between two points, in head scores, that separates two regions
 STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # where on that line the head score is looked at
 BISECTIONS = 10  # steps of the bisection that finds how far numbers must move
@@ -68,7 +68,7 @@ class ScoreField:
 
     scorer: NetworkScorer
     calibration: Calibration
-    reach: float  # the distance, in scaled units, within which scores change most
+    reach: float  # scaled units that a path may leave the box between row and centre
     refinement: Refinement | None = None  # learned from marks, added to both head scores
     context_calibration: ContextCalibration | None = None  # makes scores comparable between contexts
 
@@ -81,10 +81,10 @@ class ScoreField:
         change = self._head_scores(points) - self._head_scores(rows)
         gains = self._gains(rows, points, owner)
         # Where the point scores lower than the row, gains are those of the point when it moves toward the row.
-        above = np.flatnonzero((change < 0).any(1))
-        if len(above):
-            gains_of_points = self._gains(points[above], rows[above], owner)
-            gains[above] = np.where(change[above, :, None] < 0, gains_of_points, gains[above])
+        better = np.flatnonzero((change < 0).any(1))
+        if len(better):
+            gains_of_points = self._gains(points[better], rows[better], owner)
+            gains[better] = np.where(change[better, :, None] < 0, gains_of_points, gains[better])
         rest = np.maximum(np.abs(change) - gains.sum(2), 0.0)  # the change that no feature gains by itself
         step = np.abs(points - rows)
         square = safe_divide(step, step.max(1, keepdims=True)) ** 2
@@ -132,9 +132,9 @@ class ScoreField:
         """Return paths of scaled points, (n, steps + 1, p), on which f(x, t) never falls; only `free` columns move.
 
         Each step goes either along the slope or straight toward the centre (far outside, slopes mislead), whichever
-        raises f more. Of several lengths, the best is taken: at most 1 / steps_left of the way to the centre; along the
-        slope, 1.5 times that length. In no column does a point lie farther than `reach` outside of the interval
-        from the row to the centre, so that all points stay finite in the user's units.
+        raises f more. Several lengths are tried, and the best is taken. The longest is 1 / steps_left of the way to the
+        centre, and along the slope 1.5 times that. In no column does a point lie farther than `reach` outside of the
+        interval from the row to the centre, so that all points stay finite in the user's units.
         """
         low = np.minimum(rows, centre) - self.reach
         high = np.maximum(rows, centre) + self.reach
@@ -179,15 +179,15 @@ class ScoreField:
     def slope(self, rows: Matrix, t: float) -> Matrix:  # (n, p)
         """Return the derivative of the score at t by the scaled rows, as if calibration were "soft"."""
         z = rows.astype(np.float32)
-        on_lines, back = self.scorer.along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
+        on_lines, pull_back = self.scorer.along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
         outputs = on_lines[:, :, 0]
         soft = self.calibration.as_soft()
         raw = soft.raw(outputs)
         by_outputs = soft.raw_back(outputs, soft.mixing.weights(soft.units(raw), t) * soft.unit_slopes(raw))
-        # Far away, slopes may be too small for float32: they are divided by the largest one until they are summed.
+        # Far away, slopes may be too small for float32: divide by the largest one, and multiply again after summing.
         largest = np.abs(by_outputs).max((0, 2), keepdims=True)
         by_outputs = safe_divide(by_outputs, largest)
-        slope = back(by_outputs[:, :, None].astype(np.float32)).astype(np.float64) * largest[0]
+        slope = pull_back(by_outputs[:, :, None].astype(np.float32)).astype(np.float64) * largest[0]
         return np.asarray(slope if self.refinement is None else slope + self.refinement.slope(rows))
 
     def raw_on_lines(self, start: Floats, step: Floats, at: Floats) -> Matrix:  # (n, s, 2)
@@ -219,7 +219,7 @@ def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: Scor
     points = [centre_of(rows, scores, scaling)]
     count = min(rows.shape[0], REGION_ROWS, max(REGION_VALUES // rows.shape[1], 200))
     sample = subsample_evenly(np.arange(rows.shape[0]), count)
-    # A group far away is odd, however dense it is: the point that its rows are compared with lies elsewhere.
+    # A group far away is odd, however dense it is: so it gets no typical point.
     is_dense = local[sample] >= np.quantile(local[sample], PERIPHERAL)
     sample = sample[is_dense & (scores[sample] >= np.quantile(scores[sample], PERIPHERAL))]
     central = rows[sample]
@@ -235,7 +235,7 @@ def typical_points(rows: CheckedRows, scores: Matrix, local: Matrix, field: Scor
 
 
 def centre_of(rows: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
-    """Return the mean of the deepest row and its nearest neighbours, which is no row itself."""
+    """Return the mean of the deepest row and its nearest neighbours: a mean, so that no row is stored."""
     n = rows.shape[0]
     deepest = scaling.scaled(rows[[int(scores.argmax())]])
     size = rows_per_block(rows.shape[1])
@@ -387,7 +387,7 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
 
 @dataclass(frozen=True)
 class Change:
-    """A corrected row, the groups of its numbers that were changed, and whether its score reaches the bound."""
+    """A corrected row, the features that were changed, and whether its score reaches the bound."""
 
     row: Matrix  # (p,)
     groups: tuple[int, ...]
@@ -402,11 +402,11 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
     """
     if score(row[None])[0] >= bound:
         return Change(row, (), enough=True)
-    numbers = np.bincount(owner)
+    width_of_feature = np.bincount(owner)
     options = [
         (int(group), goal)
         for group in np.unique(owner[(row != goals).any(0)])
-        for goal in (goals if numbers[group] == 1 else goals[:1])
+        for goal in (goals if width_of_feature[group] == 1 else goals[:1])
     ]
     chosen: list[int] = []
     changed = row
@@ -430,7 +430,7 @@ def smallest_change(score: Score, row: Matrix, goals: Matrix, owner: NDArray[np.
             chosen = [other for other in chosen if other != group]
             changed = without
     # Move single numbers back toward the row, by bisection, as far as the score still reaches the bound.
-    movable = np.isin(owner, [group for group in chosen if numbers[group] == 1])
+    movable = np.isin(owner, [group for group in chosen if width_of_feature[group] == 1])
     low = 0.0
     high = 1.0
     shorter = changed

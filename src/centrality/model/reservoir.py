@@ -58,7 +58,7 @@ class Reservoir:
         folds_of_old = np.full(len(old), LEARNED_BY_ALL, dtype=np.int8) if self.folds is None else self.folds[old]
         return Reservoir(rows, np.concatenate([folds_of_old, folds[new]]), total)
 
-    def with_its_copies(self, X: CheckedRows, folds: NDArray[np.int8]) -> NDArray[np.int8]:
+    def folds_like_copies(self, X: CheckedRows, folds: NDArray[np.int8]) -> NDArray[np.int8]:
         """Return the folds of new rows, of which a copy of a remembered row goes into the fold of that row."""
         if self.rows is None or self.folds is None:
             return folds

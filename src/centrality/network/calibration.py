@@ -6,7 +6,8 @@ For each row a network has a logit g and one or more potentials. From these outp
    was not trained on. The raw score of a head is the minimum over members. A member that was trained on a row has
    overfitted it and scores it too high; the lowest score is that of a member which was not. So scoring need not know
    whether a row was in training.
-2. Units. Both raw scores are rescaled: 0 is the median of the training rows, and 1 their 95th percentile.
+2. Head scores, in units: both raw scores are rescaled so that 0 is the median of rows that were not learned, and 1
+   their 95th percentile.
 3. The mixture at t. The paper's is (1 - t) * global + t * local. Ours counts the local unit w times, since the local
    head is the better one at finding outliers, and divides by what a row with both units 1 would have:
 
@@ -16,7 +17,7 @@ For each row a network has a logit g and one or more potentials. From these outp
    global + ALLOWANCE / (1 - t). This is its veto. So a group of rows far from all others is odd, however dense it is,
    unless t = 1 asks for the local score alone, a density.
 4. The centrality: the mixture squeezed into (0, 1), the same function at every t. It is 1/2 where the mixture is 0, and
-   no two rows tie. So centrality and mixture are two ways to write one number.
+   rows with different mixtures never tie. So centrality and mixture are two ways to write one number.
 
 This is the calibration "soft". The other is the paper's, "clip". Its units lie in [0, 1]: the global logit passes
 through a sigmoid, and the local potential is rescaled from its 1st to its 99th percentile and clipped, so that rows
@@ -38,8 +39,8 @@ from centrality._internal.checks import InputError
 from centrality.engine import Engine, EngineCalibration, engine
 
 LOCAL_WEIGHT = 9.0  # w, measured: benchmarks/detection and, given a context, benchmarks/contextual.py
-ALLOWANCE = 0.5  # over 1 - t: how far the local unit counts above the global one; at t = 1/2, by one unit
-SAME = 1e-9  # values that differ by less, relative to 1 + their size, count as equal
+ALLOWANCE = 0.5  # the local unit is cut at global + ALLOWANCE / (1 - t): at t = 1/2, one unit above it
+EQUAL_WITHIN = 1e-9  # values that differ by less, relative to 1 + their size, count as equal
 
 Matrix = NDArray[np.float64]
 Dial = TypeVar("Dial", float, NDArray[np.float64])
@@ -49,14 +50,15 @@ Dial = TypeVar("Dial", float, NDArray[np.float64])
 class Mixing:
     """Define how units are mixed and squeezed.
 
-    `local_weight` is w. None: units are heads in [0, 1], mixed as in the paper. With `veto`, the global unit has one.
+    `local_weight` is w. None: units are heads in [0, 1], mixed as in the paper. With `veto`, the global
+    unit caps the local one.
     """
 
     local_weight: float | None
     veto: bool = False
 
     def share(self, t: Dial) -> Dial:
-        """Return the weight of the local unit at t, from 0 to 1; that of the global unit is what is left to 1."""
+        """Return the weight of the local unit at t, from 0 to 1; the global weight is 1 minus it."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
     def allowance(self, t: float) -> float:
@@ -76,8 +78,8 @@ class Mixing:
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
         share = self.share(t)
-        has_veto = units[:, 1] > units[:, 0] + self.allowance(t)
-        return np.where(has_veto[:, None], [1.0, 0.0], [1 - share, share])
+        is_capped = units[:, 1] > units[:, 0] + self.allowance(t)
+        return np.where(is_capped[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
         """Bring units, or mixtures of them, into [0, 1]."""
@@ -99,7 +101,7 @@ class Mixing:
         weights = self.weights(units, t)
         mixed = weights[:, :1] * parts[:, 0] + weights[:, 1:] * parts[:, 1]
         sum_of_parts = (weights * (units - origin)).sum(1)
-        can_divide = np.abs(sum_of_parts) > SAME
+        can_divide = np.abs(sum_of_parts) > EQUAL_WITHIN
         factor = np.divide(after - before, sum_of_parts, out=np.ones_like(sum_of_parts), where=can_divide)
         return np.asarray(mixed * (factor * chord(self.squeeze, before, after))[:, None])
 
@@ -141,7 +143,7 @@ def squeezed(units: Matrix) -> Matrix:
 
 
 def stretched(heads: Matrix) -> Matrix:
-    """Return the inverse of `squeezed`; the ends 0 and 1, which it does not reach, become very large numbers."""
+    """Return the inverse of `squeezed`; the ends 0 and 1, which it does not reach, become huge, of either sign."""
     heads = np.clip(heads, 1e-18, np.nextafter(1.0, 0.0))
     above = np.maximum(2 * heads - 1, 0.0)
     return np.asarray(np.where(heads <= 0.5, 1 - 0.5 / heads, above / np.cbrt(1 - above**3)))
@@ -150,7 +152,7 @@ def stretched(heads: Matrix) -> Matrix:
 def chord(function: Callable[[Matrix], Matrix], a: Matrix, b: Matrix) -> Matrix:
     """Return (f(b) - f(a)) / (b - a), element by element; where a and b hardly differ, the derivative."""
     step = 1e-6 * (1 + np.abs(a))
-    equal = np.abs(b - a) < SAME * (1 + np.abs(a))
+    equal = np.abs(b - a) < EQUAL_WITHIN * (1 + np.abs(a))
     left = np.where(equal, a - step, a)
     right = np.where(equal, a + step, b)
     return np.asarray((function(right) - function(left)) / (right - left))
@@ -193,7 +195,7 @@ Outputs: TypeAlias = NDArray[Any]
 class Calibration(FrozenArrays):
     """The constants of calibration: pairs of quantiles of scores, on rows that the networks were not trained on.
 
-    Each of the arrays has a line for the global head, and one for the local head.
+    Each array except `potentials` has a line for the global head, and one for the local head.
     """
 
     kind: str  # "soft" or "clip"
@@ -257,8 +259,8 @@ class Calibration(FrozenArrays):
             upper_quantiles = np.stack([np.quantile(scores[rows], UPPER_HALF, axis=0).T for scores, rows in members])
             calibration = replace(calibration, members=upper_quantiles)
         elif center_logit:
-            level = [np.median(scores[rows, 0]) for scores, rows in members]
-            centered = unchanged + np.multiply.outer(level, [[1.0, 1.0], [0.0, 0.0]])
+            median_logit = [np.median(scores[rows, 0]) for scores, rows in members]
+            centered = unchanged + np.multiply.outer(median_logit, [[1.0, 1.0], [0.0, 0.0]])
             calibration = replace(calibration, members=centered)
         # Combine them, and take the quantiles of the scores that new rows would get.
         raw = calibration.scores_as_unseen(outputs, unseen) if members_differ else calibration.raw(outputs)
@@ -288,7 +290,7 @@ class Calibration(FrozenArrays):
         return self._engine.raw(np.ascontiguousarray(outputs, dtype=np.float64))
 
     def raw_back(self, outputs: Outputs, gradient: Matrix) -> Matrix:  # (members, n, 1 + k)
-        """Return derivatives by the outputs from derivatives by the raw scores, (n, 2)."""
+        """Return the gradient by the outputs, given that by the raw scores, (n, 2): the chain rule."""
         outputs = np.ascontiguousarray(outputs, dtype=np.float64)
         return self._engine.raw_back(outputs, np.ascontiguousarray(gradient, dtype=np.float64))
 
@@ -296,9 +298,9 @@ class Calibration(FrozenArrays):
         """Return the raw scores that these training rows would have if no member had been trained on them.
 
         The r members that were not trained on a row keep their scores. Each other member gets a score that one more
-        such member might give: the mean of the r minus the deviation of one of them (mirrored), times
-        √((r + 1) / (r - 1)). The variance about the mean is (1 + 1/r) s² for a new score, and (1 - 1/r) s² for one of
-        the r.
+        such member might give: mean - √((r + 1) / (r - 1)) · (score - mean), where mean is that of the r members, and
+        score that of one of them. The factor corrects the variance about the mean: it is (1 + 1/r) s² for a new score,
+        and (1 - 1/r) s² for one of the r.
 
         A mean of r members varies by s² (1/r - 1/members) more than a mean of all. So the means are shrunk toward their
         median, which removes this excess. Both variances are estimated by medians, which outliers do not move: the

@@ -21,7 +21,7 @@ Prepared = tuple[Scaling, Calibration, object, object, object]  # both, then eng
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # from derivatives by outputs to those by points
 
 NOT_FINITE = (
-    "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its file again, "
+    "This model gives scores that are not finite: its weights are damaged or out of range. Copy its file again, "
     "or fit it again."
 )
 
@@ -87,17 +87,17 @@ class EngineScorer(NetworkScorer):
 
     device = "cpu"
 
-    def __init__(self, network: Network, engine: Engine) -> None:
+    def __init__(self, network: Network, build: Engine | None = None) -> None:
         self._network = network
-        self._engine = engine
+        self._engine = engine() if build is None else build
         self.members = network.members
         members = [trunks_of(network, member) for member in range(self.members)]
-        self._model = engine.Model(members, background_in(engine, network))
+        self._model = self._engine.Model(members, background_in(self._engine, network))
         self._scaling: tuple[Scaling, object] | None = None  # the last one used, as the engine takes it
         self._prepared: Prepared | None = None  # the last ones used
 
-    def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
-        return _scorer_of, (self._network,)  # what the engine holds cannot be pickled
+    def __reduce__(self) -> tuple[type["EngineScorer"], tuple[Network]]:
+        return type(self), (self._network,)  # what the engine holds cannot be pickled
 
     def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the outputs for rows that are scaled."""
@@ -189,10 +189,6 @@ def background_in(engine: Engine, network: Network) -> object | None:
     if not network.background:
         return None
     return engine.Background(*(network.background[name] for name in BACKGROUND_PARTS), LOWEST)
-
-
-def _scorer_of(network: Network) -> EngineScorer:
-    return EngineScorer(network, engine())
 
 
 def folded_head(

@@ -2,13 +2,13 @@
 
 A column is centred on its median, divided by its deviation with the tails drawn in (winsorised), and bent like a
 logarithm beyond ten deviations. So no odd cell decides how the others are scaled. Measured without the bend: 1% of wild
-cells in the training rows take .03 to .07 of the power to find rows that are odd elsewhere, and one-class AUC of
-columns with heavy tails falls by .003 +- .002 (SpamBase .02 to .03).
+cells in the training rows cost .03 to .07 of the power to find rows that are odd elsewhere, and columns with heavy
+tails lose .003 +- .002 of one-class AUC (SpamBase .02 to .03).
 
 A network has learned nothing outside the range of its rows; its outputs go on linearly there. Where the scale is bent,
 three times the largest value is hardly farther out than that value itself, and one such cell is lost among fifty
 others. So the scale is steeper beyond the range: a value that lies outside by the width of the range is at least
-OUT_OF_RANGE_DISTANCE scaled units outside. Values within the range, as all of the training rows, stay as they are.
+OUT_OF_RANGE_DISTANCE scaled units outside. Values within the range, and so all training rows, stay as they are.
 
 Large data is never copied as a whole: dense, integer and sparse rows are converted block by block.
 """
@@ -45,20 +45,20 @@ _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # ro
 
 SCALINGS = ("auto", "standard", "none")
 BLOCK_VALUES = 1 << 18  # values of a block in passes over all rows: 2 MiB in float64
-MOST_VALUES = 1 << 22  # of a block of rows that are so wide that a few of them have more than that: 32 MiB
+MOST_VALUES = 1 << 22  # of a block, if its rows are very wide: 32 MiB
 SAMPLE_VALUES = 1 << 19  # values that quantiles are estimated from
 SAMPLE_ROWS = 1024  # rows that they are estimated from at least, however wide these are
 TAILS = (0.05, 0.95)  # the quantiles at which a column's tails are drawn in before its spread is taken
 SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tails are drawn in there
 KNEE = 10.0  # spreads beyond which a column is bent
-RARE = 1.0  # in a column that is constant between its tails, a rare value lies 1 / sqrt(RARE) spreads off
+RARE = 1.0  # sets how far off a rare value counts, in a column constant between its tails: 1 / sqrt(RARE) spreads
 LIMIT = 1e15  # no scaled number is larger
 SMALL_SQUARE = 1e-250  # columns with a smaller sum of squares,
 SMALL_MEAN = 1e-100  # and a smaller mean, are measured again
 SMALLEST = float(np.finfo(np.float64).tiny)  # so that 1 / SMALLEST is finite
-LIKE_SPREADS = 5.0  # where no two spreads have a larger ratio, all columns are divided by one spread,
-UNLIKE_SPREADS = 20.0  # and where two have a larger one than this, each by its own
-MANY = 50_000  # rows: few of so many lie at an end of a column, and shares of them need not be exact
+SHARED_BELOW = 5.0  # ratio of the largest to the least spread: below it, all columns are divided by one spread
+OWN_ABOVE = 20.0  # above it, each by its own
+MANY = 50_000  # rows: among more, leaving one out hardly changes a range, and shares need not be exact
 OUT_OF_RANGE_DISTANCE = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
 RANGE_MARGIN = 1e-5  # relative: a greatest value that is written with six digits is still within the range
 ROWS_PER_COLUMN = 16  # where rows are fewer, many ordinary new rows lie beyond the range of a column
@@ -70,7 +70,7 @@ OUTWARD = np.array([[-1.0], [1.0]])
 class Scaling(FrozenArrays):
     """Scale the columns: z = (x - center) * weight.
 
-    With `shrink`, z is bent like a logarithm beyond the knee, and then multiplied by it. Values outside the range
+    With `shrink`, z is bent like a logarithm beyond the knee, and then multiplied by `shrink`. Values outside the range
     `seen` are put farther out, by `beyond` times their distance from it. A constant column has weight 0.
     """
 
@@ -84,8 +84,8 @@ class Scaling(FrozenArrays):
     def fit(cls, X: CheckedRows, kind: str, measurements: NDArray[np.bool_] | None = None) -> "Scaling":
         """Return the scaling of this kind, fitted to the rows X.
 
-        With `measurements`, a representation has centred and weighed all columns. Then "auto" only bends them, and
-        shrinks those of the measurements that often lie far out.
+        With `measurements`, a representation has centred and weighted all columns. Then "auto" only bends them, and
+        shrinks measurement columns with many far values.
         """
         check_scaling(kind)
         if kind == "auto" and measurements is not None:
@@ -122,7 +122,7 @@ class Scaling(FrozenArrays):
         return cls(median, _inverse(share_similar_scales(spread))).with_bend(sample)
 
     def with_bend(self, sample: Iterable[_Block]) -> "Scaling":
-        """Return the scaling bent beyond the knee; it shrinks columns with many values there to a spread of 1."""
+        """Return the scaling bent beyond the knee; columns with many values there are shrunk to a spread of 1."""
         spread = [
             np.clip(Scaling(self.center[at], self.weight[at]).scaled(values), -KNEE, KNEE).std(0)
             for at, values in sample
@@ -162,7 +162,7 @@ class Scaling(FrozenArrays):
         return np.asarray(self.weight != 0)
 
     def in_users_units(self, rows: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return scaled points, the first of which are these rows, in the user's units."""  # (n, s, p)
+        """Return scaled points in the user's units; points[:, 0] are these rows."""  # (n, s, p)
         unscaled = np.where(self.varying(), self.unscaled(points), rows[:, None])
         return np.where(points == points[:, :1], rows[:, None], unscaled)  # values equal to the row's keep their bits
 
@@ -227,7 +227,7 @@ def share_similar_scales(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     if not varies.any():
         return spread
     logs = np.log(spread[varies])
-    own_weight = np.clip((np.ptp(logs) - np.log(LIKE_SPREADS)) / np.log(UNLIKE_SPREADS / LIKE_SPREADS), 0.0, 1.0)
+    own_weight = np.clip((np.ptp(logs) - np.log(SHARED_BELOW)) / np.log(OWN_ABOVE / SHARED_BELOW), 0.0, 1.0)
     unit = unit_of(spread.max())
     common = 0.5 * np.log(np.square(spread[varies] / unit).mean()) + np.log(unit)
     shared = np.zeros_like(spread)
@@ -263,7 +263,7 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     mean, squares = _sums(X)
     deviation = np.sqrt(squares / n)
     overflows = ~np.isfinite(squares)
-    vanishes = (squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)  # in larger numbers no difference is so small
+    vanishes = (squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)  # larger numbers have no spacing so fine
     extreme = np.flatnonzero(overflows | vanishes)
     if len(extreme):
         if sparse.issparse(X):
@@ -287,7 +287,7 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if not deviation.any():
         raise InputError(
             f"All {n} rows are equal, so none is more central than another: "
-            "rows that differ in at least one column were wanted."
+            "give rows that differ in at least one column."
         )
     return mean, deviation
 
@@ -350,16 +350,16 @@ def with_column_range(
     column_range: ColumnRange | None = None,
     measurements: NDArray[np.bool_] | None = None,
 ) -> Scaling:
-    """Return the scaling with the range of X; a range that it has already only becomes wider.
+    """Return the scaling with the range of X; a range that it already has is only widened.
 
-    The scale becomes steeper beyond the range: of `measurements` alone, if columns encode other things as well.
+    The scale becomes steeper beyond the range; if columns encode other things as well, only that of `measurements`.
     """
     ends = (column_range or ColumnRange()).ends(X)
     scaled_ends = _with_margin(scaling, ends)
     if scaling.seen is not None:
         return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * scaled_ends))
     with np.errstate(over="ignore"):  # a width may overflow to infinity: values beyond it are far enough then
-        # From the ends without their margin: of a narrow range, the margin would be most of the width.
+        # Use the ends without their margin, which could exceed a narrow range.
         distance = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - scaling.scaled(ends))
     # A column that is constant among the rows of X, though not among those that set the scaling, has no width: default.
     steeper = safe_divide(OUT_OF_RANGE_DISTANCE, distance, default=1.0) - 1

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError, optional
 from centrality.network.calibration import checked_t
+from centrality.onnx.inputs import Column, TableLike, inputs_of, require_columns
 
 if TYPE_CHECKING:
     from centrality._internal.input import RowsLike
@@ -42,7 +43,10 @@ def _damaged(path: object) -> InputError:
 
 
 class Scorer:
-    """Scores rows by a FUSE model from an ONNX file: the same heads and centrality, within float32's rounding.
+    """Scores rows by a model from an ONNX file: the same heads and centrality, within float32's rounding.
+
+    Of a `Chain` on a table, the rows are a frame (pandas, polars, Arrow) or a dict of columns, as the model takes them.
+    Of a FUSE, they are rows of numbers.
 
     Parameters
     ----------
@@ -54,6 +58,8 @@ class Scorer:
     t : the model's own dial.
     width : how many columns a row has.
     feature_names : their names, or None if the model was fitted on bare arrays.
+    columns : of a table, what the file takes for each column: its name, the name and type of the input, how it is read.
+    calibration_rows : with how many rows p-values compare; 0: the file has none.
 
     Examples
     --------
@@ -97,43 +103,74 @@ class Scorer:
             self.t: float = facts["t"]
             self.width: int = facts["features"]
             self.feature_names: list[str] | None = facts["feature_names"]
+            self.columns: list[Column] | None = facts.get("columns")
+            self.calibration_rows: int = facts.get("calibration_rows", 0)
         except (ValueError, KeyError, TypeError):
             raise _damaged(path) from None
         self._threads = threads or os.cpu_count() or 1
-        # What the file takes; the rows of either are converted.
+        # What the file takes; rows of numbers of either type are converted.
         self._dtype = np.float32 if self._session.get_inputs()[0].type == "tensor(float)" else np.float64
 
-    def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)
+    def heads(self, Q: "RowsLike | TableLike") -> NDArray[np.float64]:  # (n, 2)
         """Return the global and the local centrality of each row, each in [0, 1]."""
-        return self._run("heads", self._checked(Q), np.array([self.t]))
+        return self._run("heads", Q, self.t)
 
-    def centrality(self, Q: "RowsLike", t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
-        """Return how central each row is, in [0, 1], at the model's own t or at this one; for a list, a column each."""
+    def centrality(self, Q: "RowsLike | TableLike", t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
+        """Return how central each row is, in [0, 1], at the model's own t or at this one; for a list, a column each.
+
+        A row with a cell that the file cannot read as Python does has none (NaN).
+        """
         dial = checked_t(self.t if t is None else t)
-        scores = self._run("centrality", self._checked(Q), np.atleast_1d(dial))
+        scores = self._run("centrality", Q, dial)
         return scores if dial.ndim else scores[:, 0]
 
-    def _run(self, output: str, rows: NDArray[np.generic], t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def p_values(self, Q: "RowsLike | TableLike") -> NDArray[np.float64]:
+        """Say how surprising each row is among the calibration rows, at the model's own t."""
+        self._require_calibration_rows()
+        return self._run("p_value", Q, self.t)
+
+    def severity(self, Q: "RowsLike | TableLike") -> NDArray[np.float64]:
+        """Say one in how many ordinary rows is as odd as each row, at the model's own t.
+
+        Above `calibration_rows` + 1 it is extrapolated, and it ends at ten times that.
+        """
+        self._require_calibration_rows()
+        return self._run("severity", Q, self.t)
+
+    def _require_calibration_rows(self) -> None:
+        if not self.calibration_rows:
+            raise InputError(
+                "p-values and severities need calibration rows, and the file has none: call calibrate(C) on the model, "
+                "or fit with holdout=0.2, and export it again."
+            )
+
+    def _run(self, output: str, Q: "RowsLike | TableLike", t: object) -> NDArray[np.float64]:
         """Return this output of the network for all rows, which are run block by block."""
+        dial = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        inputs = {"rows": self._checked(Q)} if self.columns is None else inputs_of(Q, self.columns)
+        length = len(next(iter(inputs.values())))
 
         def score(start: int) -> NDArray[np.float64]:
-            block = np.ascontiguousarray(rows[start : start + BLOCK_ROWS], dtype=self._dtype)
-            return np.asarray(self._session.run([output], {"rows": block, "t": t})[0])
+            block = {
+                name: np.ascontiguousarray(
+                    rows[start : start + BLOCK_ROWS], dtype=self._dtype if self.columns is None else None
+                )
+                for name, rows in inputs.items()
+            }
+            return np.asarray(self._session.run([output], {**block, "t": dial})[0])
 
-        starts = range(0, len(rows), BLOCK_ROWS)
+        starts = range(0, length, BLOCK_ROWS)
         if len(starts) == 1:
             return score(0)
         with ThreadPoolExecutor(self._threads) as pool:
             return np.concatenate(list(pool.map(score, starts)))
 
-    def _checked(self, Q: "RowsLike") -> NDArray[np.generic]:  # (n, width)
+    def _checked(self, Q: "RowsLike | TableLike") -> NDArray[np.generic]:  # (n, width)
         """Return Q as a matrix of finite numbers, as wide as the training rows; a frame's columns are found by name."""
         frame: Any = Q
         names = getattr(Q, "column_names", getattr(Q, "columns", None))  # Arrow's; pandas' and polars'
         if self.feature_names is not None and names is not None:
-            missing = [name for name in self.feature_names if name not in list(names)]
-            if missing:
-                raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(names)}.")
+            require_columns(list(names), self.feature_names)
             frame = frame.select(self.feature_names) if hasattr(frame, "select") else frame[self.feature_names]
         if isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
             raise InputError("Q is masked in places: finite numbers were wanted.")

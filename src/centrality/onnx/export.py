@@ -1,13 +1,13 @@
-"""Write a fitted model as an ONNX graph.
+"""Write a fitted model as an ONNX graph: from rows, or whatever a reader makes them of, to scores and their certainty.
 
-Symbols pass through the formulas of `network/formulas.py` in place of torch's tensors, and write each operator as a
-node: so a model is exported without torch. Scaling and calibration compute in float64, the network in float32 but for
-its heads and its background. A user's own encoder is no formula of ours: such a model is not exported.
+Scaling and calibration compute in float64, the network in float32 but for its heads and its background. A user's own
+encoder is no formula of ours: such a model is not exported.
 """
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,151 +16,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality import __version__
-from centrality._internal.checks import InputError, optional
+from centrality._internal.checks import InputError
 from centrality._internal.files import write_atomically
+from centrality.analysis.severity import CAP, Tail
 from centrality.network import formulas
+from centrality.network.calibration import one_t
 from centrality.network.context import SAME_CATEGORY, CategoryEffects
 from centrality.network.engine_backend import folded_head
 from centrality.network.forest import Forest
 from centrality.network.network import Network
 from centrality.onnx import KEY, sealed
+from centrality.onnx.graph import Graph, Symbol, count_up_to
 
 if TYPE_CHECKING:
     from centrality.model.fitted import FittedModel
 
 
-Constant: TypeAlias = float | NDArray[np.generic] | Sequence[int]
-Value: TypeAlias = "Symbol | Constant"  # a node's output, or a constant
-LAST = int(np.iinfo(np.int64).max)  # the end of a slice that goes on as far as there is
-
-
-class Graph:
-    """Collect nodes: calling the graph adds an operator and returns the symbol of its output."""
-
-    def __init__(self, width: int) -> None:
-        self.onnx = optional("onnx", "onnx")
-        self.width = width  # columns of the rows
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def __call__(self, operator: str, *inputs: Value, **attributes: int) -> "Symbol":
-        """Add an operator; inputs are symbols, or numbers and arrays, which become constants."""
-        names = [i.name if isinstance(i, Symbol) else self._constant(i) for i in inputs]
-        output = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(operator, names, [output], **attributes))
-        return Symbol(self, output)
-
-    def _constant(self, value: "Constant") -> str:
-        """Add a constant; return its name."""
-        name = f"constant_{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def named(self, name: str, output: "Symbol") -> None:
-        """Give an output the name under which users get it."""
-        self.nodes.append(self.onnx.helper.make_node("Identity", [output.name], [name]))
-
-
-def _unary(operator: str) -> Callable[["Symbol"], "Symbol"]:
-    return lambda self: self.graph(operator, self)
-
-
-def _binary(operator: str, *, swapped: bool = False) -> Callable[["Symbol", Value], "Symbol"]:
-    def write(self: "Symbol", other: Value) -> "Symbol":
-        other = float(other) if isinstance(other, int) else other  # both are of one type in ONNX
-        return self.graph(operator, other, self) if swapped else self.graph(operator, self, other)
-
-    return write
-
-
-class Symbol:
-    """Stand for the output of a node, with those of torch's operators and methods that scores are made of."""
-
-    __array_ufunc__ = None  # so that `array + symbol` is the symbol's to answer
-
-    def __init__(self, graph: Graph, name: str) -> None:
-        self.graph = graph
-        self.name = name
-
-    __add__ = __radd__ = _binary("Add")
-    __mul__ = __rmul__ = _binary("Mul")
-    __sub__ = _binary("Sub")
-    __rsub__ = _binary("Sub", swapped=True)
-    __truediv__ = _binary("Div")
-    __rtruediv__ = _binary("Div", swapped=True)
-    __matmul__ = _binary("MatMul")
-    __pow__ = _binary("Pow")
-    __gt__ = _binary("Greater")
-    __le__ = _binary("LessOrEqual")
-    maximum = _binary("Max")
-    minimum = _binary("Min")
-    abs, sign, sqrt, log, exp, sigmoid, gelu = map(_unary, ("Abs", "Sign", "Sqrt", "Log", "Exp", "Sigmoid", "Gelu"))
-
-    def __getitem__(self, places: Any) -> "Symbol":
-        """Return a part: by slices, numbers or an array of numbers, one for each axis; None adds an axis."""
-        part = self
-        axis = 0
-        for place in places if isinstance(places, tuple) else (places,):
-            if place is None:
-                part = self.graph("Unsqueeze", part, [axis])
-            elif not isinstance(place, slice):
-                part = self.graph("Gather", part, np.asarray(place), axis=axis)
-            elif place != slice(None):
-                stop = LAST if place.stop is None else place.stop
-                part = self.graph("Slice", part, [place.start or 0], [stop], [axis])
-            axis += not isinstance(place, int)
-        return part
-
-    def index_copy(self, _: int, places: NDArray[np.intp], columns: "Symbol") -> "Symbol":
-        """Return the rows with these columns in these places."""
-        choice = np.arange(self.graph.width)  # of the columns of both side by side
-        choice[places] = self.graph.width + np.arange(len(places))
-        return self.graph("Concat", self, columns, axis=1)[:, choice]
-
-    def float(self) -> "Symbol":
-        return self.graph("Cast", self, to=self.graph.onnx.TensorProto.FLOAT)
-
-    def double(self) -> "Symbol":
-        return self.graph("Cast", self, to=self.graph.onnx.TensorProto.DOUBLE)
-
-    def clamp(self, min: "Value | None" = None, max: "Value | None" = None) -> "Symbol":
-        low = self if min is None else self.maximum(min)
-        return low if max is None else low.minimum(max)
-
-    def where(self, holds: "Symbol", other: Value) -> "Symbol":
-        return self.graph("Where", holds, self, other)
-
-    def sum(self, dim: int | tuple[int, ...], *, keepdim: bool = False) -> "Symbol":
-        return self.graph("ReduceSum", self, np.atleast_1d(dim), keepdims=int(keepdim))
-
-    def mean(self, dim: int) -> "Symbol":
-        return self.graph("ReduceMean", self, [dim], keepdims=0)
-
-    def amax(self, dim: int, *, keepdim: bool = False) -> "Symbol":
-        return self.graph("ReduceMax", self, [dim], keepdims=int(keepdim))
-
-    def amin(self, dim: int) -> "Symbol":
-        return self.graph("ReduceMin", self, [dim], keepdims=0)
-
-    def reshape(self, shape: tuple[int, ...]) -> "Symbol":
-        return self.graph("Reshape", self, shape)
-
-    def log1p(self) -> "Symbol":
-        return (self + 1).log()
-
-    def logsumexp(self, dim: int) -> "Symbol":
-        highest = self.amax(dim, keepdim=True)
-        total = (self - highest).exp().sum(dim, keepdim=True)
-        return self.graph("Squeeze", highest + total.log(), [dim])
-
-
-OPSET = 20  # the first with Gelu
 ROWS = ("float64", "float32")  # in which a file may take them
-IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads it
+OUTPUTS = ("heads", "centrality", "p_value", "severity", "extrapolated")
+TIE = 1e-6  # scores that differ by less, relative to 1 + their size, may differ by the runtime's rounding alone
 
 
-def write(fitted: "FittedModel", path: str | os.PathLike[str], *, t: float, rows: str = "float64") -> None:
-    """Write a fitted model to `path`, completely or not at all; `t` is used by calls that give none."""
+@dataclass
+class Rows:
+    """What a graph scores: its inputs are there already."""
+
+    vectors: Symbol  # (n, p) in float64
+    facts: dict[str, Any]  # about the inputs, for the file's metadata
+    unread: Symbol | None = None  # (n,) rows with a cell that the graph cannot read as Python does: without a score
+
+
+Reader: TypeAlias = Callable[[Graph, str], Rows]  # for a graph, and the type of numbers that it takes
+
+
+def write(
+    fitted: "FittedModel",
+    path: str | os.PathLike[str],
+    *,
+    t: float,
+    rows: str = "float64",
+    reader: Reader | None = None,
+) -> None:
+    """Write a fitted model to `path`, completely or not at all; `t` is used by calls that give none.
+
+    A `reader` adds what turns columns into the vectors that the model scores; without one, the file takes vectors.
+    """
     if rows not in ROWS:
         raise InputError(f"rows must be one of {', '.join(ROWS)}, got {rows!r}.")
     if not fitted.network.layout.standard:
@@ -168,17 +68,59 @@ def write(fitted: "FittedModel", path: str | os.PathLike[str], *, t: float, rows
             "A model with an encoder of your own cannot be written as ONNX. to_torch() gives all of it as one torch "
             "module."
         )
-    content = sealed(model_of(fitted, t, rows).SerializeToString())
+    content = sealed(model_of(fitted, t, rows, reader).SerializeToString())
     with write_atomically(path) as beside:
         beside.write_bytes(content)
 
 
-def model_of(fitted: "FittedModel", t: float, rows: str = "float64") -> Any:
+def model_of(fitted: "FittedModel", t: float, rows: str = "float64", reader: Reader | None = None) -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph(fitted.width)
-    constants = _constants(fitted)
+    source = _vectors(graph, rows, fitted) if reader is None else reader(graph, rows)
+    dial = graph.input("t", "float64", ("m",))
+    units = _units(graph, fitted, source.vectors)
     mixing = fitted.calibration.mixing
-    fine = formulas.scaled(constants, Symbol(graph, "rows").double())
+    mixed = formulas.mixed(mixing, units[:, :1], units[:, 1:], dial)
+
+    def output(name: str, values: Symbol, kind: str, *shape: str | int) -> None:
+        if source.unread is not None:
+            unread = source.unread if len(shape) == 1 else source.unread[:, None]
+            values = values & ~unread if kind == "bool" else graph("Where", unread, np.nan, values)
+        graph.output(name, values, kind, shape)
+
+    output("heads", formulas.squeezed(mixing, units), "float64", "n", 2)
+    output("centrality", formulas.squeezed(mixing, mixed), "float64", "n", "m")
+    facts = {
+        "t": t,
+        "calibration": fitted.calibration.kind,
+        "noise_scale": list(fitted.noise_scale),
+        "calibration_rows": 0,
+        **source.facts,
+    }
+    if fitted.inliers is not None:
+        at = one_t(t)
+        with np.errstate(divide="ignore"):  # at t = 1 the veto is infinite
+            scores = formulas.mixed(mixing, units[:, 0], units[:, 1], np.float64(at))
+        inliers = fitted.inliers.scores(mixing, at)
+        p_value, severity = _certainty(graph, scores, inliers, fitted.inliers.tail(mixing, at))
+        output("p_value", p_value, "float64", "n")
+        output("severity", severity, "float64", "n")
+        output("extrapolated", severity > float(len(inliers) + 1), "bool", "n")
+        facts["calibration_rows"] = len(inliers)
+    return graph.to_model(version=__version__, notes={KEY: json.dumps(facts)})
+
+
+def _vectors(graph: Graph, rows: str, fitted: "FittedModel") -> Rows:
+    """Take vectors as they are."""
+    names = None if fitted.names is None else list(fitted.names)
+    facts = {"features": fitted.width, "feature_names": names}
+    return Rows(graph.input("rows", rows, ("n", fitted.width)).double(), facts)
+
+
+def _units(graph: Graph, fitted: "FittedModel", vectors: Symbol) -> Symbol:  # (n, 2)
+    """Write the head scores of vectors."""
+    constants = _constants(fitted)
+    fine = formulas.scaled(constants, vectors)
     z = fine.float()
     logit, potentials = _outputs(graph, fitted.network, z)
     raw_global, raw_local = formulas.raw(constants, logit, potentials)
@@ -195,42 +137,29 @@ def model_of(fitted: "FittedModel", t: float, rows: str = "float64") -> Any:
         units = formulas.shift_by_context(of_contexts, units, fine)
     if fitted.refinement is not None:
         units = units + formulas.shift_by_marks(constants, z.double())[:, None]
-    mixed = formulas.mixed(mixing, units[:, :1], units[:, 1:], Symbol(graph, "t"))
-    graph.named("heads", formulas.squeezed(mixing, units))
-    graph.named("centrality", formulas.squeezed(mixing, mixed))
-    facts = {
-        "t": t,
-        "features": fitted.width,
-        "feature_names": None if fitted.names is None else list(fitted.names),
-        "calibration": fitted.calibration.kind,
-        "noise_scale": list(fitted.noise_scale),
-    }
-    helper = graph.onnx.helper
-    float64 = graph.onnx.TensorProto.DOUBLE
-    type_of_rows = graph.onnx.TensorProto.FLOAT if rows == "float32" else float64
-    body = helper.make_graph(
-        graph.nodes,
-        "centrality",
-        [
-            helper.make_tensor_value_info("rows", type_of_rows, ("n", fitted.width)),
-            helper.make_tensor_value_info("t", float64, ("m",)),
-        ],
-        [
-            helper.make_tensor_value_info("heads", float64, ("n", 2)),
-            helper.make_tensor_value_info("centrality", float64, ("n", "m")),
-        ],
-        graph.constants,
-    )
-    model = helper.make_model(
-        body,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
-        producer_name="centrality",
-        producer_version=__version__,
-    )
-    helper.set_model_props(model, {KEY: json.dumps(facts)})
-    graph.onnx.checker.check_model(model, full_check=True)
-    return model
+    return units
+
+
+def _certainty(
+    graph: Graph, scores: Symbol, inliers: NDArray[np.float64], tail: Tail | None
+) -> tuple[Symbol, Symbol]:  # (n,), (n,)
+    """Write p-values and severities, as `conformal.p_values` and `severity` compute them.
+
+    A score within rounding of a calibration row's counts as a tie, and ties count against the row. So a p-value is
+    never too small by rounding.
+    """
+    m = len(inliers)
+    no_more_central = count_up_to(inliers - TIE * (1 + np.abs(inliers)), scores).double()
+    p_value = (no_more_central + 1) * (1 / (m + 1))
+    severity = (m + 1) / (no_more_central + 1)
+    if tail is None:
+        return p_value, severity
+    odder = graph("NonZero", no_more_central < 0.5)[0]  # the tail takes long: only where it counts
+    distance = (tail.start - scores.at(odder))[:, None]
+    growth = (distance * (tail.shapes / tail.scales) + 1).maximum(0.0)
+    share = (growth.log() * (-1 / tail.shapes)).exp() @ tail.weights[:, None]
+    beyond_all = (1 / (share[:, 0] * tail.beyond)).clamp(float(m + 1), float(CAP * (m + 1)))
+    return p_value, graph("ScatterElements", severity, odder, beyond_all, axis=0)
 
 
 def _constants(fitted: "FittedModel") -> SimpleNamespace:

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from centrality import __version__
 from centrality._internal import model_file
 from centrality._internal.checks import InputError, whole_number
+from centrality._internal.devices import count_threads
 from centrality._internal.input import RandomState, random_numbers, unchanged_on_failure
-from centrality._internal.processes import cores
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
 from centrality.network.calibration import one_t
@@ -252,7 +252,7 @@ class Timeline(BaseEstimator):
 
     def _judge_all(self, series: list[Prepared]) -> list[Judgement]:
         """Judge the series, several at a time on as many cores; what is read and written by each is its own."""
-        with ThreadPoolExecutor(min(cores(), len(series))) as pool:
+        with ThreadPoolExecutor(min(count_threads(), len(series))) as pool:
             return list(pool.map(self._judge_series, series))
 
     def _judge_series(self, prepared: Prepared) -> Judgement:

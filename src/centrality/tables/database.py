@@ -1,4 +1,4 @@
-"""Read and write tables of databases: PostgreSQL, and files of SQLite and DuckDB.
+"""Read and write tables of databases: PostgreSQL, files of SQLite and DuckDB, lakes.
 
 A place is an address and, after #, a table or a query: `postgresql://host/shop#orders`, `sqlite:shop.db#sales.orders`,
 `duckdb:shop.duckdb#query=SELECT ...`. `env:NAME` is the address in an environment variable.
@@ -8,7 +8,7 @@ What a database cannot do like the others is in a file of its own beside this on
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -31,6 +31,8 @@ SESSIONS = {  # which module opens which addresses
     "postgres:": "centrality.tables.postgresql",
     "sqlite:": "centrality.tables.sqlite",
     "duckdb:": "centrality.tables.duckdb",
+    "delta:": "centrality.tables.delta",
+    "iceberg:": "centrality.tables.iceberg",
 }
 FROM_ENVIRONMENT = "env:"
 BEGINNINGS = (*SESSIONS, FROM_ENVIRONMENT)
@@ -88,8 +90,8 @@ class DatabasePlace:
         """Return the address to connect to; it may hold a password."""
         if not self.address.startswith(FROM_ENVIRONMENT):
             return self.address
-        name = self.address.removeprefix(FROM_ENVIRONMENT)
-        address = os.environ.get(name, "").partition("#")[0]
+        name, at, as_of = self.address.removeprefix(FROM_ENVIRONMENT).partition("@")
+        address = os.environ.get(name, "").partition("#")[0] + at + as_of
         if not address.startswith(tuple(SESSIONS)):
             wanted = ", ".join(SESSIONS)
             raise InputError(f"{self.address}: the variable {name} must hold an address that begins with {wanted}.")
@@ -176,6 +178,7 @@ class Session:
     """A connection to a database. What it reads is of one moment, and it writes all or nothing."""
 
     longest_name: int | None = None  # bytes of an identifier
+    only_table: str | None = None  # the one that the address means, where it can have no other
 
     def execute(self, sql: str) -> None:
         raise NotImplementedError
@@ -203,6 +206,20 @@ class Session:
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         raise NotImplementedError
 
+    def count(self, rows: str) -> int:
+        return int(self.values(f"SELECT count(*) FROM {rows}")[0][0])
+
+    def by_name(self, names: Sequence[str]) -> dict[str, str]:
+        """Return how columns are selected that come as they are."""
+        return {name: quoted(name) for name in names}
+
+    def read(
+        self, rows: str, select: Mapping[str, str], schema: pa.Schema, condition: str = ""
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the columns of a schema; `select` says how each is selected."""
+        columns = ", ".join(f"{select[name]} AS {quoted(name)}" for name in schema.names)
+        return self.stream(f"SELECT {columns} FROM {rows}{condition}", schema)
+
     def seed(self, seed: int) -> str | None:
         """Begin random numbers anew, and return the SQL of one in [0, 1); None: rows are drawn when they are here."""
         return None
@@ -213,6 +230,11 @@ class Session:
 
     def append(self, target: TableName, table: pa.Table) -> None:
         raise NotImplementedError
+
+    def put_in_place(self, new: TableName, old: TableName) -> None:
+        """Let a new table take the place of an old one."""
+        self.execute(f"DROP TABLE {old.sql}")
+        self.execute(f"ALTER TABLE {new.sql} RENAME TO {quoted(old.name)}")
 
     def commit(self) -> None:
         raise NotImplementedError
@@ -322,7 +344,7 @@ class DatabaseSource(Source):
         try:
             self._rows_of = _rows_of(self._session, place)
             self.schema, self._select = self._session.columns(self._rows_of)
-            self.rows = int(self._session.values(f"SELECT count(*) FROM {self._rows_of}")[0][0])
+            self.rows = self._session.count(self._rows_of)
             self._require_rows()
         except BaseException:
             self.close()
@@ -346,8 +368,7 @@ class DatabaseSource(Source):
 
     def _read(self, names: Sequence[str], condition: str = "") -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in names])
-        columns = ", ".join(f"{self._select[name]} AS {quoted(name)}" for name in names)
-        for batch in self._session.stream(f"SELECT {columns} FROM {self._rows_of}{condition}", schema):
+        for batch in self._session.read(self._rows_of, self._select, schema, condition):
             for start in range(0, batch.num_rows, BATCH):
                 yield batch.slice(start, BATCH)
 
@@ -363,14 +384,15 @@ def _rows_of(session: Session, place: DatabasePlace) -> str:
             raise InputError(f"A query that begins with SELECT or WITH was wanted, got {query[:40]!r}.")
         return f"({query}\n) AS centrality_rows"  # the line break ends a comment
     existing = first_few(session.tables()) or "none"
-    if place.table is None:
+    name = place.table or session.only_table
+    if name is None:
         raise InputError(
             f"{place.address}: say which rows: --table NAME or --query 'SELECT ...' (in Python: {place.address}#NAME). "
             f"Tables: {existing}."
         )
-    table = session.find_table(place.table)
+    table = session.find_table(name)
     if table is None:
-        raise DatabaseError(f"{place.address}: there is no table {place.table!r}. Tables: {existing}.")
+        raise DatabaseError(f"{place.address}: there is no table {name!r}. Tables: {existing}.")
     return table.sql
 
 
@@ -386,15 +408,15 @@ def require_writable(place: Place) -> None:
 
 def _target(session: Session, place: DatabasePlace) -> TableName:
     """Return the table to write; raise if it exists and is not to be replaced."""
-    if place.table is None:
+    name = place.table or session.only_table
+    if name is None:
         raise InputError(f"{place.address}: say which table to write: --into NAME (in Python: {place.address}#NAME).")
-    existing = session.find_table(place.table)
+    existing = session.find_table(name)
     if existing is not None and ACCESS.get().if_exists == "fail":
         raise DatabaseError(
-            f"{place.address} has a table {place.table!r} already: name another one, or say --if-exists replace "
-            "or append."
+            f"{place.address} has a table {name!r} already: name another one, or say --if-exists replace or append."
         )
-    return existing or session.new_table(place.table)
+    return existing or session.new_table(name)
 
 
 class TableSink(Sink):
@@ -406,7 +428,7 @@ class TableSink(Sink):
         self._session = connect(place, writes=True)
         try:
             self._target = _target(self._session, place)
-            exists = self._session.find_table(place.table or "") is not None
+            exists = self._session.find_table(place.table or self._session.only_table or "") is not None
             self._replaces = exists and access.if_exists == "replace"
             self._exists = exists and access.if_exists == "append"
         except BaseException:
@@ -437,8 +459,7 @@ class TableSink(Sink):
     def commit(self) -> None:
         """Let everybody see the rows."""
         if self._replaces:
-            self._session.execute(f"DROP TABLE {self._target.sql}")
-            self._session.execute(f"ALTER TABLE {self._writes_to.sql} RENAME TO {quoted(self._target.name)}")
+            self._session.put_in_place(self._writes_to, self._target)
         self._session.commit()
 
 

@@ -40,6 +40,7 @@ from centrality.tables.database import DatabasePlace, DatabaseSource, is_databas
 from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
 from centrality.tables.huggingface import SavedDataset, is_saved_dataset
 from centrality.tables.json import JSON, JSONL, JsonDialect
+from centrality.tables.lakes import lake_of_folder
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource
 
 FORMATS: dict[str, Format] = {
@@ -241,6 +242,8 @@ def _open_folder(folder: str | os.PathLike[str]) -> Source:
                 f"{folder}: folders of Lance are read by its own package alone. In Python, give its rows: "
                 f"centrality.rank(lance.dataset({str(folder)!r}).to_table()); or write them to a .parquet file."
             )
+    if lake := lake_of_folder(folder):
+        return DatabaseSource(DatabasePlace(lake))
     if names := files.files_below(folder, (".parquet",)):
         if not files.is_remote(folder):
             others = files.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 
 # How addresses of databases begin; `tables.database` reads them, and is not imported to look.
-DATABASES = ("postgresql:", "postgres:", "sqlite:", "duckdb:", "env:")
+LAKES = ("delta:", "iceberg:")
+DATABASES = ("postgresql:", "postgres:", "sqlite:", "duckdb:", *LAKES, "env:")
 PLACES = ("data", "old", "new", "against", "output")  # arguments that may be such addresses
 INPUTS = ("model", "data", "rows_file", "old", "new", "against", "marks")  # arguments that name what is read
 DATA = (
     ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
-    "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), or a published set by name, "
-    "such as breastw"
+    "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), a lake (delta:FOLDER, "
+    "iceberg:CATALOG), or a published set by name, such as breastw"
 )
 
 GIVEN_HELP = "the columns that are the context: rows are judged among rows of their kind"
@@ -85,6 +86,7 @@ def reading_options(command: argparse.ArgumentParser) -> None:
     database = command.add_argument_group("databases")
     database.add_argument("--table", metavar="NAME", help="the rows of this table or view")
     database.add_argument("--query", metavar="SQL", help="the rows of this query")
+    database.add_argument("--as-of", metavar="WHEN", help="of a lake: a version, or a time such as 2026-01-31")
     database.add_argument(
         "--timeout", type=float, metavar="SECONDS", help="the most a statement of PostgreSQL may take (default: 3600)"
     )
@@ -108,28 +110,37 @@ def output_path(text: str) -> Path | str:
 
 
 def name_tables(arguments: argparse.Namespace) -> None:
-    """Put the tables and the query that options name behind the addresses of their databases.
+    """Put the tables, the query and the time that options name into the addresses of their databases.
 
     Raise an InputError if an address holds a password, or if an option has no database to speak of.
     """
     places = vars(arguments)
+    for name in PLACES[:-1]:
+        if places.get(name) is not None and Path(places[name]).is_dir():
+            from centrality.tables.lakes import lake_of_folder
+
+            places[name] = lake_of_folder(places[name]) or places[name]
     databases = [name for name in PLACES if str(places.get(name) or "").startswith(DATABASES)]
     rows = "new" if "new" in places else "data"
-    options = {"table": rows, "query": rows, "timeout": None, "into": "output", "if_exists": "output", "only": "output"}
+    options = {"table": rows, "query": rows, "as_of": rows, "timeout": None}
+    options |= {"into": "output", "if_exists": "output", "only": "output"}
     if "into" not in places:  # `reproduce --only` means another thing
         del options["only"]
     for option, place in options.items():
         if places.get(option) is not None and (place not in databases if place else not databases):
-            raise InputError(
-                f"--{option.replace('_', '-')} is for databases: an address such as postgresql://host/name or "
-                "sqlite:FILE was wanted."
-            )
+            kind, address = "databases", "postgresql://host/name or sqlite:FILE"
+            if option == "as_of":
+                kind, address = "lakes, which keep older versions", "delta:FOLDER or iceberg:CATALOG"
+            raise InputError(f"--{option.replace('_', '-')} is for {kind}: an address such as {address} was wanted.")
     if not databases:
         return
     from centrality.tables.database import DatabasePlace, with_table
+    from centrality.tables.lakes import with_time
 
     for name in databases:
         DatabasePlace.of(places[name])
+    if places.get("as_of") is not None:
+        places[rows] = with_time(places[rows], places["as_of"])
     if places.get("table") is not None or places.get("query") is not None:
         places[rows] = with_table(places[rows], table=places["table"], query=places["query"])
     if places.get("into") is not None:

@@ -173,7 +173,8 @@ def _data_file(arguments: argparse.Namespace) -> Path:
         return Path(arguments.data)
     from centrality.tables.database import DatabasePlace
 
-    table = DatabasePlace.of(arguments.data).table or "query"
+    place = DatabasePlace.of(arguments.data)
+    table = place.table or ("query" if place.query else Path(place.address.partition(":")[2]).name)
     return Path("".join(letter if letter.isalnum() else "_" for letter in table))
 
 

@@ -197,9 +197,10 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> Result:
     workers = 1
     if not arguments.watch_drift:
         from centrality._internal import processes
+        from centrality._internal.devices import count_cores
 
         rows = sum(chunk.rows or 0 for chunk in plan)
-        workers = min(arguments.workers or (processes.cores() if rows >= WORTH_WORKERS else 1), len(plan))
+        workers = min(arguments.workers or (count_cores() if rows >= WORTH_WORKERS else 1), len(plan))
     runner: Runner = partial(processes.run, workers=workers) if workers > 1 else chunks.in_turn
     results = chunks.run_chunks(work, plan, runner, progress=progress)
     scored = chunks.Scored.all_of(part for part, _ in results)
