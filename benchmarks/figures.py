@@ -112,7 +112,12 @@ BY_HAND = (
         results=("series", "series_*"),
     ),
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
-    _measured("mixed_rows", *SAME_SCORES, *COLUMNS, results=("mixed_rows", "mixed_rows_reasons", "mixed_rows_time")),
+    _measured(
+        "mixed_rows",
+        *SAME_SCORES,
+        *COLUMNS,
+        results=("mixed_rows", "mixed_rows_reasons", "mixed_rows_markup", "mixed_rows_time"),
+    ),
     _measured("drift", "src/centrality/regions.py", "src/centrality/analysis/drift*.py", *SAME_SCORES),
     _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
     _measured("network_worth", *SAME_SCORES, results=("network_worth", "network_worth_cells", "network_worlds")),

@@ -51,10 +51,9 @@ def test_rows_are_ranked_by_their_vectors_and_their_other_columns_come_along(fol
 
 
 def test_both_ways_give_the_same_scores(folder, capsys):
-    ranked = [as_json(capsys, "rank", *data(folder), "--top", "3") for data in (by_column, by_file)]
-    assert [[row["centrality"] for row in found["peripheral"]] for found in ranked][0] == [
-        row["centrality"] for row in ranked[1]["peripheral"]
-    ]
+    one = as_json(capsys, "rank", *by_column(folder), "--top", "3")["peripheral"]
+    other = as_json(capsys, "rank", *by_file(folder), "--top", "3")["peripheral"]
+    assert [row["centrality"] for row in one] == [row["centrality"] for row in other]
 
 
 def test_vectors_are_never_printed_number_by_number(folder, capsys):

@@ -72,7 +72,7 @@ def test_a_damaged_description_is_an_error_of_one_line(saved):
     with pytest.raises(tables.TableError, match="an object of JSON was wanted, got list"):
         tables.read(saved / "one")
     state.write_text("{")
-    with pytest.raises(tables.TableError, match="state.json cannot be read as JSON"):
+    with pytest.raises(tables.TableError, match=r"state.json cannot be read as JSON"):
         tables.read(saved / "one")
 
 

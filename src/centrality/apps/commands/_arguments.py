@@ -23,8 +23,8 @@ PLACES = ("data", "old", "new", "against", "output")  # arguments that may be su
 INPUTS = ("model", "data", "rows_file", "old", "new", "against", "marks")  # arguments that name what is read
 DATA = (
     ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
-    "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), a lake (delta:FOLDER, "
-    "iceberg:CATALOG), or a published set by name, such as breastw"
+    "files, of images or of a data set that save_to_disk wrote, a database (postgresql://host/name, sqlite:FILE, "
+    "duckdb:FILE), a lake (delta:FOLDER, iceberg:CATALOG), or a published set by name, such as breastw"
 )
 
 GIVEN_HELP = "the columns that are the context: rows are judged among rows of their kind"
