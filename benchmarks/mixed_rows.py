@@ -348,7 +348,10 @@ def markup(seeds: int) -> list[Line]:
     for seed in range(seeds):
         model = Chain(Table(), FUSE(random_state=seed)).fit(rows)
         line: Line = {"rows": len(rows), "with <font>": int(has_font.sum()), "oddest": most}
-        line |= {f"t={t:g}": among_oddest(-np.asarray(model.centrality(rows, t=t))) for t in (0, 0.5, 1)}
+        line |= {
+            name: among_oddest(-np.asarray(model.centrality(rows, t=t)))
+            for name, t in (("global", 0.0), ("whole", 0.5), ("local", 1.0))
+        }
         blocks = model.representation_.severities(rows)
         found.append(line | {"description": among_oddest(blocks["description"])})
     return [{str(key): float(value) for key, value in Frame(found).mean().items()}]

@@ -190,9 +190,9 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "rows": "{rows:,.0f}",
         "with a `<font>`": "{with <font>:.0f}",
         "among the oddest": "{oddest:.0f}",
-        "by the whole at t = 0": "{t=0:.1f}",
-        "at t = 0.5": "{t=0.5:.1f}",
-        "at t = 1": "{t=1:.1f}",
+        "by the whole at t = 0": "{global:.1f}",
+        "at t = 0.5": "{whole:.1f}",
+        "at t = 1": "{local:.1f}",
         "by the description": "{description:.1f}",
     },
     "mixed_rows_time": {

@@ -262,9 +262,9 @@ def test_a_phrase_finds_the_texts_about_it_and_a_picture_those_that_look_like_it
 
 
 def test_a_phrase_without_a_known_word_and_a_model_without_texts_are_errors(model, products, tmp_path):
-    with pytest.raises(InputError, match="A phrase like 'qwxz' is nowhere to be found: none of its words comes in"):
+    with pytest.raises(InputError, match="'qwxz' is like nothing in column 'text': none of its words is in"):
         model.like("qwxz", products)
-    with pytest.raises(InputError, match="cannot be read, or shows nothing"):
+    with pytest.raises(InputError, match="it cannot be read as a picture, or shows nothing"):
         model.like(str(tmp_path / "nowhere.png"), products)
     with pytest.raises(InputError, match=r"to look for a phrase, got 'picture'\. There are 'text'"):
         model.like("light", products, block="picture")

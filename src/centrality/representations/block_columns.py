@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.model_file import Arrays
+from centrality.representations.base import as_column
 from centrality.representations.blocks import (
     FARTHEST,
     USUAL,
@@ -32,9 +33,10 @@ from centrality.representations.blocks import (
     State,
     part_of,
 )
-from centrality.representations.columns import ColumnEncoder, LeftOut, as_lists, mask_of, texts_of
+from centrality.representations.columns import ColumnEncoder, LeftOut, mask_of, texts_of
 from centrality.representations.embedding import require_same
 from centrality.representations.images import Images, Memory
+from centrality.representations.lists import as_lists
 from centrality.tables.columns import (
     ABSENT,
     EMPTY,
@@ -73,6 +75,7 @@ class BlockEncoder(ColumnEncoder):
     main: MainComponents
     rarity: Rarity
     missing: float
+    says_nothing = "it is no such vector"
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
         """Read the cells; `as_new`: each as if it had not been among those of fitting."""
@@ -110,6 +113,15 @@ class BlockEncoder(ColumnEncoder):
     def place(self, components: Matrix) -> Matrix:  # (n, k)
         """Return where cells lie, by components of a variance of one in total: like cells are near each other."""
         return np.asarray(components * (self.main.spreads / np.linalg.norm(self.main.spreads)))
+
+    def place_of(self, name: str, query: object) -> Matrix:  # (1, k)
+        """Return where a phrase or a picture lies that is no cell of the column; raise if it says nothing."""
+        cell = np.empty(1, dtype=object)
+        cell[0] = str(query) if isinstance(query, Path) else query
+        contents = self.contents(name, pa.chunked_array([as_column(name, cell)]))
+        if not contents.vectors.any():
+            raise TableError(f"{cell[0]!r:.60} is like nothing in column {name!r}: {self.says_nothing}.")
+        return self.place(self.main.components(contents.vectors))
 
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]
@@ -223,6 +235,7 @@ class Pictures(BlockEncoder):
     """Encodes pictures by what an encoder of `Images` sees."""
 
     kind = "pictures"
+    says_nothing = "it cannot be read as a picture, or shows nothing"
     fingerprint: str = ""  # of the encoder
 
     _images: Images | None = field(default=None, repr=False, compare=False)
@@ -327,6 +340,7 @@ class LongTexts(BlockEncoder):
     """Encodes long texts by main components of their words, and by how rare these are."""
 
     kind = "long texts"
+    says_nothing = "none of its words is in the texts of fitting"
     vocabulary: list[str] = field(default_factory=list)
     times: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # texts that have each word
     topics: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))

@@ -391,6 +391,27 @@ def pair_name(pair: tuple[str, str]) -> str:
     return f"{pair[0]} and {pair[1]}"
 
 
+def blame(
+    of_blocks: dict[str, Column], of_pairs: dict[tuple[str, str], Column]
+) -> dict[str, NDArray[np.object_]]:  # by the pair's name, (n,)
+    """Return, for each pair, which of its blocks is odd by itself and explains it in each row; else None.
+
+    Both are deviations. A block that is at fault is a part of all pairs that are odd in its row.
+    """
+    to_blame = {}
+    for pair, of_pair in of_pairs.items():
+        blamed = np.full(len(of_pair), None, dtype=object)
+        largest = np.full(len(of_pair), ODD_BY_ITSELF)
+        for name in [name for name in pair if name in of_blocks]:
+            of_others = [deviations for other, deviations in of_pairs.items() if name not in other]
+            at_fault = np.max(of_others, axis=0, initial=0.0) <= ODD_BY_ITSELF if of_others else True
+            here = at_fault & (of_blocks[name] > largest)
+            blamed[here] = name
+            largest[here] = of_blocks[name][here]
+        to_blame[pair_name(pair)] = blamed
+    return to_blame
+
+
 def _plain(encoded: Mapping[str, Cells], *, drawn_in: bool = True) -> Matrix:
     """Return the numbers of all columns that are no blocks.
 

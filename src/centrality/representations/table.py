@@ -1,10 +1,8 @@
 """Turn the columns of a table into numbers."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from centrality._internal.checks import warn_caller, whole_number
 from centrality._internal.input import unchanged_on_failure
 from centrality._internal.model_file import Arrays
-from centrality.representations.base import ItemsLike, Representation, State, as_arrow, as_column
+from centrality.representations.base import ItemsLike, Representation, State, as_arrow
 from centrality.representations.block_columns import (
     BLOCKS,
     PICTURE_NAME,
@@ -30,12 +28,11 @@ from centrality.representations.block_columns import (
     may_be_pictures,
 )
 from centrality.representations.blocks import (
-    ODD_BY_ITSELF,
     USUAL,
     WEIGHT,
     BlockCells,
     MixedRows,
-    pair_name,
+    blame,
     part_of,
     severity_of,
 )
@@ -45,13 +42,14 @@ from centrality.representations.columns import (
     ColumnEncoder,
     LeftOut,
     Numbers,
-    Vectors,
     Words,
     scale_together,
 )
 from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days, learn_format
 from centrality.representations.identifiers import FEW_ROWS, NEARLY_ALL, identifiers, too_long_to_measure
 from centrality.representations.images import GRADIENTS, Images
+from centrality.representations.lists import Vectors
+from centrality.representations.spellings import about_spellings
 from centrality.tables.columns import (
     MORE_GAPS,
     MOST,
@@ -77,32 +75,6 @@ MOST_GAPS = 0.5  # a share of gaps above this is said, if it is more than that o
 TIMES_MORE = 3.0  # by this factor
 LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
 MOST_SPELLINGS = 20_000  # different texts that are compared
-OFTEN = 0.005  # the share of the rows from which on another spelling is a doubt; a rarer one is an odd row
-YES = frozenset({"yes", "y", "true", "t", "1", "on", "ok", "ja", "j", "wahr", "oui", "si", "sí", "sim"})
-NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "falsch", "non", "nao", "não"})
-
-
-def about_spellings(texts: pa.ChunkedArray) -> str:
-    """Return a doubt about values of a column that differ only in how they are written; "" if there are none.
-
-    >>> about_spellings(pa.chunked_array([["Oslo", "Rome", "oslo "]]))
-    "'Oslo' and 'oslo ' are read as different values: write them alike if they are one"
-    """
-    counted = sorted(texts.drop_null().value_counts().to_pylist(), key=lambda text: -text["counts"])
-    plain = [" ".join(unicodedata.normalize("NFKC", text["values"]).casefold().split()) for text in counted]
-    if set(plain) <= YES | NO and len(set(plain)) > 2:
-        plain = ["yes" if text in YES else "no" for text in plain]
-    alike: dict[str, list[str]] = {}
-    for text, spelling in zip(plain, counted, strict=True):
-        if text not in alike or spelling["counts"] >= OFTEN * len(texts):
-            alike.setdefault(text, []).append(spelling["values"])
-    several = [spellings for spellings in alike.values() if len(spellings) > 1]
-    if not several:
-        return ""
-    first, second, *_ = several[0]
-    if unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second):
-        return f"{first!r} is written in two forms of Unicode, which are read as different values: write it in one"
-    return f"{first!r} and {second!r} are read as different values: write them alike if they are one"
 
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
@@ -289,24 +261,10 @@ class Table(Representation):
 
     def blocks_to_blame(self, vectors: NDArray[np.floating]) -> dict[str, NDArray[np.object_]]:
         pairs = self.pairs()
-        if not pairs:
-            return {}
         deviations = vectors / WEIGHT + USUAL  # of the numbers of blocks and pairs
-        pair_is_odd = deviations[:, -len(pairs) :] > ODD_BY_ITSELF
         first = dict(zip(self.columns_ or [], np.cumsum([0, *self._widths()]).tolist(), strict=False))
-        to_blame = {pair_name(pair): np.full(len(vectors), None, dtype=object) for pair in pairs}
-        largest = {pair: np.full(len(vectors), ODD_BY_ITSELF) for pair in pairs}
-        for name in {name for pair in pairs for name in pair if name in first}:
-            # One that is at fault is a part of all pairs that are odd.
-            elsewhere = [k for k, pair in enumerate(pairs) if name not in pair]
-            at_fault = ~pair_is_odd[:, elsewhere].any(1)
-            of_block = deviations[:, first[name]]
-            for pair in pairs:
-                if name in pair:
-                    blamed = at_fault & (of_block > largest[pair])
-                    to_blame[pair_name(pair)][blamed] = name
-                    largest[pair][blamed] = of_block[blamed]
-        return to_blame
+        of_blocks = {name: deviations[:, first[name]] for pair in pairs for name in pair if name in first}
+        return blame(of_blocks, {pair: deviations[:, k - len(pairs)] for k, pair in enumerate(pairs)})
 
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -345,13 +303,7 @@ class Table(Representation):
         assert isinstance(encoder, LongTexts | Pictures)
         if isinstance(encoder, Pictures):
             encoder.use(self._images(), self.folder)
-        cell = np.empty(1, dtype=object)
-        cell[0] = str(query) if isinstance(query, Path) else query
-        contents = encoder.contents(block, pa.chunked_array([as_column(block, cell)]))
-        if not contents.vectors.any():
-            why = "none of its words comes in these texts" if is_phrase else "it cannot be read, or shows nothing"
-            raise TableError(f"{what.capitalize()} like {cell[0]!r:.60} is nowhere to be found: {why}.")
-        return encoder.place(encoder.main.components(contents.vectors)), self.places(among, block)
+        return encoder.place_of(block, query), self.places(among, block)
 
     def _joined(
         self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]
