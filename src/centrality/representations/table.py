@@ -261,7 +261,7 @@ class Table(Representation):
 
     def blocks_to_blame(self, vectors: NDArray[np.floating]) -> dict[str, NDArray[np.object_]]:
         pairs = self.pairs()
-        deviations = vectors / WEIGHT + USUAL  # of the numbers of blocks and pairs
+        deviations = np.asarray(vectors, dtype=np.float64) / WEIGHT + USUAL  # of the numbers of blocks and pairs
         first = dict(zip(self.columns_ or [], np.cumsum([0, *self._widths()]).tolist(), strict=False))
         of_blocks = {name: deviations[:, first[name]] for pair in pairs for name in pair if name in first}
         return blame(of_blocks, {pair: deviations[:, k - len(pairs)] for k, pair in enumerate(pairs)})
