@@ -173,8 +173,8 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
             columns = column_names(arguments.columns)
         elif getattr(arguments, "leave_out", None) is not None:
             columns = [name for name in source.schema.names if name != arguments.leave_out]
-        fields = [source.schema.field(name) for name in columns or source.schema.names]
-        widths = [getattr(field.type, "list_size", 1) for field in fields]  # of vectors of one length
+        wanted = set(columns or source.schema.names)
+        widths = [getattr(field.type, "list_size", 1) for field in source.schema if field.name in wanted]  # of vectors
         size = arguments.sample or sample.enough(sum(widths))
         total = 0 if arguments.window is not None else source.rows or 0  # one long series is never sampled
         if total > (size if arguments.sample else SAMPLE_BEYOND * size):
