@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 from centrality import FUSE, Chain, datasets, maps, plots
 from centrality.apps.commands.demo import make_demo
 from centrality.depths import Halfspace, Spatial
+from centrality.pictures import PictureRegions
 from centrality.regions import dd_plot, median
 from centrality.representations import Table
 
@@ -94,6 +95,27 @@ def classes() -> None:
         picture.convert("L").quantize(32).save(FOLDER / "classes.png", optimize=True)
 
 
+def picture_regions() -> None:
+    """A gear with a scratch, and the heat over it, by a model of gears without any."""
+    sys.path.append(str(FOLDER.parent.parent))
+    from benchmarks._planted_pictures import drawn_gear, faulty, gear
+
+    rng = np.random.default_rng(3)
+    model = PictureRegions(position=1, random_state=0).fit([gear(rng) for _ in range(100)])
+    scratched, _ = faulty("scratch", gear(rng), gear(rng), rng)
+    lacking, _ = drawn_gear("teeth lack", rng)
+    figures = [model.regions(picture).plot() for picture in (scratched, lacking)]
+    panels = []
+    for figure in figures:
+        file = io.BytesIO()
+        figure.savefig(file, dpi=110)
+        panels.append(Image.open(file).convert("RGB"))
+    both = Image.new("RGB", (panels[0].width, sum(panel.height for panel in panels)), "white")
+    for number, panel in enumerate(panels):
+        both.paste(panel, (0, number * panel.height))
+    both.quantize(256).save(FOLDER / "picture_regions.png", optimize=True)
+
+
 def map_of_digits() -> None:
     """Where UMAP puts the digits, for the page of `centrality demo`: it is in the package, as umap-learn may not be."""
     digits = load_digits()
@@ -164,6 +186,7 @@ if __name__ == "__main__":
     depths()
     explanations()
     classes()
+    picture_regions()
     map_of_digits()
     explorer()
     make_demo(FOLDER / "demo")

@@ -200,6 +200,13 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "CPU seconds of a fit": "{fit:people}",
         "of all scores": "{scores:people}",
     },
+    "picture_regions_marks": {
+        "set": "{set}",
+        "encoder": "{encoder}",
+        "good pictures with a mark": "{good marked:.3f}",
+        "faulty ones": "{faulty marked:.3f}",
+        "first box lies on the fault": "{first box on the fault:.3f}",
+    },
     "labels": {
         "set": "{set}",
         "classes": "{classes}",
@@ -335,8 +342,16 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "rows of 16 numbers": "{rows:,.0f}",
         "seconds": "{seconds:.1f}",
         "seconds of a core": "{cpu_s:.1f}",
+        "of the server": "{server_cpu_s:.1f}",
         "rows/s": "{rows_per_s:,.0f}",
         "peak MiB": "{peak_mib}",
+    },
+    "databases_sql": {
+        "": "{what}",
+        "rows of 16 numbers": "{rows:,.0f}",
+        "seconds of a core": "{cpu_s:.2f}",
+        "rows/s of a core": "{rows_per_cpu_s:,.0f}",
+        "beside Python": "{beside_python:.2f}",
     },
     "extras": {
         "extra": "`{extra}`",

@@ -27,7 +27,17 @@ WITH_TABLES = (
     "explorer",
     "explanations",
 )
-GUIDES_WITH_TABLES = ("is_my_data_ok", "given", "picking", "copies", "labels", "marks", "databases", "mixed_rows")
+GUIDES_WITH_TABLES = (
+    "is_my_data_ok",
+    "given",
+    "picking",
+    "copies",
+    "labels",
+    "marks",
+    "databases",
+    "mixed_rows",
+    "picture_regions",
+)
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",
@@ -219,6 +229,34 @@ def findings_planted() -> str:
     return markdown(["fault", "found", "other findings that the table without it does not have"], body)
 
 
+def picture_regions() -> str:
+    columns = ["ours", "PatchCore", "PatchCore whitened"]
+    columns += [f"{way} pixels" for way in columns]
+    found = rows("picture_regions")
+    body = [[r["set"], r["encoder"], *(short(r[column]) for column in columns)] for r in found]
+    for encoder in dict.fromkeys(r["encoder"] for r in found):
+        of_encoder = [r for r in found if r["encoder"] == encoder]
+        body.append(["**mean**", encoder, *(_mean(of_encoder, column) for column in columns)])
+    ways = ["PictureRegions", "PatchCore", "PatchCore, whitened vectors"]
+    return markdown(["set", "encoder", *ways, *(f"pixels: {way}" for way in ways)], body)
+
+
+def picture_regions_choices() -> str:
+    found = rows("picture_regions_choices")
+    body = []
+    for encoder in dict.fromkeys(r["encoder"] for r in found):
+        for position in dict.fromkeys(r["position"] for r in found):
+            chosen = [r for r in found if r["encoder"] == encoder and r["position"] == position]
+            means = [_mean(chosen, column) for column in ("lowest", "1%", "5%", "mean", "pixels")]
+            body.append([encoder, f"{float(position):g}", *means])
+    ways = ["the oddest patch", "mean of 1% (`lowest=0.01`)", "of 5%", "of all", "pixels"]
+    return markdown(["encoder", "`position`", *ways], body)
+
+
+def _mean(found: list[Row], column: str) -> str:
+    return short(str(statistics.mean(float(row[column]) for row in found)))
+
+
 def hostile() -> str:
     found = rows("hostile")
 
@@ -263,6 +301,8 @@ FUNCTIONS = (
     copies_by_chance,
     findings_peers,
     findings_planted,
+    picture_regions,
+    picture_regions_choices,
     hostile,
     scale_cuda,
 )

@@ -15,7 +15,9 @@ USER = "postgres"  # a system user: the server refuses to run as root
 
 
 def programs() -> Path:
-    """The folder of the server's programs, the newest if there are several."""
+    """The folder of the server's programs: the one that CENTRALITY_POSTGRES names, or the newest."""
+    if named := os.environ.get("CENTRALITY_POSTGRES"):
+        return Path(named)
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[4]))
     on_path = shutil.which("initdb")
     if found or on_path:

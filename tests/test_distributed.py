@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from pyarrow import parquet
 
@@ -214,3 +215,101 @@ def test_a_fit_on_the_cluster_is_the_fit_on_its_sample(cluster, folder):
     assert_same_unbounded(fitted.fitted_.raw(X), here.fitted_.raw(X))
     assert fitted.offset_ == pytest.approx(here.offset_, abs=1e-9)
     assert fitted.fitted_.training_scores.rows == here.fitted_.training_scores.rows
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory):
+    """Four days of 3,000 rows, each a folder of its own as Spark writes them; the last day's rows have moved."""
+    folder = tmp_path_factory.mktemp("days")
+    rng = np.random.default_rng(1)
+    for day in range(4):
+        X = rng.normal(size=(3000, 2))
+        X[:, 0] += 2 * (day == 3)
+        (folder / f"day={day}").mkdir()
+        rows = pa.table({"id": np.arange(3000) + 3000 * day, "a": X[:, 0], "b": X[:, 1]})
+        parquet.write_table(rows, folder / f"day={day}" / "part-0.parquet", row_group_size=1000)
+    return folder
+
+
+def test_partitions_are_scored_into_partitions_of_the_same_names(cluster, model, days, tmp_path):
+    assert distributed.score(load(model), days, tmp_path) == 12_000
+    assert set(contents(tmp_path)) == set(contents(days))
+    scored = parquet.read_table(tmp_path)  # Arrow reads the days from the names of the folders
+    assert sorted(set(scored["day"].to_pylist())) == [0, 1, 2, 3]
+    rows = tables.read(days / "day=2" / "part-0.parquet")
+    expected = load(model).centrality(rows.select(["a", "b"]))
+    found = tables.read(tmp_path / "day=2" / "part-0.parquet")
+    assert_same_scores(found["centrality"].to_numpy(), expected)
+
+
+def test_drift_is_told_file_by_file_and_of_a_sample_of_all(cluster, model, days):
+    report = distributed.drift(load(model), days, sample=4000)
+    assert [(window.first, window.last) for window in report.windows] == [
+        (3000 * day, 3000 * day + 2999) for day in range(4)
+    ]
+    assert [window.changed for window in report.windows] == [False, False, False, True]
+    assert (report.whole.rows, report.drawn_from) == (4000, 12_000)
+    assert "4,000 new rows drawn at random from 12,000" in str(report)
+    # A quarter of the rows has moved by two standard deviations: Cliff's delta is (2 Phi(2 / sqrt 2) - 1) / 4 = .21.
+    [of_a] = [column for column in report.whole.columns if column.name == "a"]
+    assert of_a.effect == pytest.approx(0.21, abs=0.05)
+    alone = load(model).drift(tables.read(days / "day=3" / "part-0.parquet").select(["a", "b"]))
+    last = report.windows[-1].drift
+    assert last.columns[0].effect == pytest.approx(alone.columns[0].effect, abs=1e-9)  # all rows of the file
+    assert last.global_head.effect == pytest.approx(alone.global_head.effect, abs=1e-6)
+    by_group = distributed.drift(load(model), days, split=1000)
+    assert len(by_group.windows) == 12
+    assert by_group.drawn_from is None  # the sample would hold every row
+
+
+def test_what_is_wrong_is_told_of_a_sample_with_the_file_of_each_row(cluster, days, tmp_path):
+    for day in range(4):
+        rows = tables.read(days / f"day={day}" / "part-0.parquet")
+        a = rows["a"].to_numpy().copy()
+        a[::100] = -999.0  # one row in a hundred of every day
+        (tmp_path / f"day={day}").mkdir()
+        tables.write(rows.set_column(1, "a", pa.array(a)), tmp_path / f"day={day}" / "part-0.parquet")
+    findings = distributed.check(tmp_path, sample=6000)
+    [placeholder] = [one for one in findings if one.kind == "placeholder"]
+    assert findings.data.num_rows == 6000
+    low, high = findings.in_all_rows(placeholder)
+    assert low <= 120 <= high
+    assert high <= 2 * 120  # 60 of 6,000 drawn: the interval ends below a share of two in a hundred
+    text = str(findings)
+    assert "These 6,000 rows were drawn at random from 12,000" in text
+    assert f"Of all rows, {low:,} to {high:,} are likely such rows." in text
+    marked = findings.marked_rows()
+    marked = marked.filter(pa.compute.equal(marked["finding"], placeholder.sentence))
+    for row in marked.slice(0, 5).to_pylist():
+        there = tables.read(row["file"]).slice(row["row_of_file"], 1).to_pylist()[0]
+        assert there == {name: row[name] for name in ("id", "a", "b")}
+
+
+def test_the_commands_check_and_drift_on_a_cluster(cluster, model, days, tmp_path, capsys):
+    drift = ["drift", str(model), str(days), "--cluster", cluster.address]
+    assert main([*drift, "--sample", "5000", "--json", "--fail-on", "0.2"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rows"], said["drawn_from"], len(said["windows"])) == (5000, 12_000, 4)
+    check = ["check", str(days), "--cluster", cluster.address, "--sample", "3000"]
+    assert main([*check, "--json", "-o", f"{tmp_path}/rows.csv"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rows"], said["drawn_from"]) == (3000, 12_000)
+    header = (tmp_path / "rows.csv").read_text().splitlines()[0]
+    assert {"file", "row_of_file"} <= set(header.split(","))
+    assert main([*drift, "--window", "100"]) == 2
+    assert "leave out --window" in capsys.readouterr().err
+    assert main(["check", str(days), "--sample", "100"]) == 2
+    assert "--sample is for --cluster ADDRESS" in capsys.readouterr().err
+    assert main(["drift", str(days), str(days), "--cluster", cluster.address]) == 2
+    assert "MODEL NEW was wanted" in capsys.readouterr().err
+
+
+def test_one_file_that_is_no_parquet_is_refused(cluster, model, tmp_path):
+    tables.write(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]}), tmp_path / "rows.csv")
+    with pytest.raises(tables.TableError, match=r"a folder of \.parquet files was wanted"):
+        distributed.drift(load(model), tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize("example", [distributed.drift, distributed.check])
+def test_the_examples_of_drift_and_check_hold(cluster, example):
+    assert_examples_hold(example)

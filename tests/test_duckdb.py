@@ -27,10 +27,11 @@ def con():
 
 def test_the_functions_say_what_the_model_says(con, model):
     centrality.duckdb.register(con, model)
-    rows = con.sql("SELECT centrality(houses), p_value(houses), reason(houses) FROM houses").fetchall()
-    scores, p_values, reasons = zip(*rows, strict=True)
+    asked = "SELECT centrality(houses), p_value(houses), severity(houses), reason(houses) FROM houses"
+    scores, p_values, severities, reasons = zip(*con.sql(asked).fetchall(), strict=True)
     np.testing.assert_allclose(scores, model.centrality(houses()), rtol=1e-12)
     np.testing.assert_allclose(p_values, model.p_values(houses()), rtol=1e-12)
+    np.testing.assert_allclose(severities, model.severity(houses()), rtol=1e-12)
     assert list(reasons) == list(model.reasons(houses()).short())
 
 

@@ -12,6 +12,7 @@ MODULES = {
     "centrality.representations": "Turn tables, texts, images and time series into vectors.",
     "centrality.findings": "What `check` returns.",
     "centrality.series": "Odd stretches of series, and moments judged as they come.",
+    "centrality.pictures": "Odd parts of pictures.",
     "centrality.depths": "Classical depths: estimators without training.",
     "centrality.regions": "What a depth is good for: medians, regions, comparisons, classifiers.",
     "centrality.metrics": "How good is a centrality?",
@@ -20,10 +21,10 @@ MODULES = {
     "centrality.datasets": "Data to try things on.",
     "centrality.onnx": "Score an exported model with ONNX Runtime.",
     "centrality.pyod": "FUSE as a PyOD detector.",
-    "centrality.distributed": "Fit and score on a Ray cluster.",
+    "centrality.distributed": "Fit, score, check and compare on a Ray cluster.",
     "centrality.duckdb": "Functions of a model in DuckDB's SQL.",
     "centrality.mlflow": "Log models with MLflow, load and serve them.",
-    "centrality.spark": "Score a Spark frame.",
+    "centrality.spark": "Scores, functions of SQL, checks and drift for Spark.",
     "centrality.model.explain": "What `smallest_correction` returns.",
     "centrality.analysis.drift_columns": "What `drift` says of one column, or of two.",
     "centrality.analysis.drift": "What `drift` and `drift_report` return.",
@@ -42,8 +43,9 @@ KNOWN_AS = {
 CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Of these modules, users meet only some names: mostly what methods return.
 SHOWN = {
-    "centrality.findings": ["Finding", "Findings"],
+    "centrality.findings": ["DrawnRows", "Finding", "Findings"],
     "centrality.series": ["Event", "Events", "Moment", "Stream"],
+    "centrality.pictures": ["PictureRegions", "PictureHeat", "Region"],
     "centrality.depths": [
         "Halfspace",
         "KernelDensity",
@@ -60,8 +62,9 @@ SHOWN = {
     "centrality.analysis.drift": ["Drift", "DriftReport", "HeadDrift", "Window"],
     "centrality.analysis.reasons": ["Reasons", "Reason"],
     "centrality.analysis.report": ["Report"],
-    "centrality.distributed": ["fit", "score"],
+    "centrality.distributed": ["check", "drift", "fit", "score"],
     "centrality.duckdb": ["register", "Functions"],
+    "centrality.spark": ["check", "drift", "register", "score"],
 }
 
 

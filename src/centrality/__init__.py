@@ -43,6 +43,7 @@ _ROOMS = (
     "maps",
     "metrics",
     "onnx",
+    "pictures",
     "plots",
     "pyod",
     "regions",

@@ -24,6 +24,7 @@ from centrality.model.fitted import FittedModel
 from centrality.model.interface import CentralityModel, with_fitted
 from centrality.model.reader import RepresentationReader
 from centrality.network.folds import restrict_dissimilarity
+from centrality.pictures import PictureRegions
 from centrality.representations import representation_named
 from centrality.representations.base import Representation, as_arrow, is_frame
 from centrality.representations.blocks import nearest_rows, part_of
@@ -33,7 +34,6 @@ from centrality.tables.columns import first_few
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from torch import nn
 
 # Settings that mean nothing on another machine.
 NOT_SAVED = ("cache", "device", "download", "folder", "progress", "unreadable")
@@ -291,15 +291,15 @@ def fuse_of(model: CentralityModel) -> FUSE:
 def load(
     path: str | os.PathLike[str],
     *,
-    encoder: "nn.Module | None" = None,
+    encoder: Any = None,  # a module; the encoder of PictureRegions may be a function, too
     representation: Representation | None = None,
     device: str = "auto",
-) -> Any:  # one of three estimators: a union would make every caller ask which
-    """Return the FUSE, the Chain or the Timeline that `save` wrote to `path`; it scores exactly as it did.
+) -> Any:  # one of four estimators: a union would make every caller ask which
+    """Return the FUSE, Chain, Timeline or PictureRegions that `save` wrote to `path`; it scores exactly as it did.
 
-    `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
-    place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model
-    folder that has moved; it must be the same encoder, and that is checked.
+    `encoder` holds the weights of a FUSE that was fitted with an encoder of its own, or is that of a PictureRegions.
+    `representation` takes the place of the saved one where that cannot come from the file: an `Images` with a module of
+    your own, or a model folder that has moved; it must be the same encoder, and that is checked.
 
     >>> from centrality import load
     >>> import numpy as np, tempfile
@@ -316,6 +316,8 @@ def load(
     try:
         if kind == "Timeline":
             return Timeline.from_file_parts(header, arrays, device=device)
+        if kind == "PictureRegions":
+            return PictureRegions.from_file_parts(header, arrays, encoder=encoder, device=device)
         if kind != "Chain":
             return from_parts(header, arrays, encoder=encoder, device=device)
         saved = header["representation"]
@@ -332,16 +334,19 @@ def load(
         chain.model_ = model
         return chain
     except (KeyError, TypeError, AttributeError) as error:
-        raise model_file.ModelFileError(
-            f"{path} lacks something a {kind if kind in ('Chain', 'Timeline') else 'FUSE model'} needs: {error!r}."
-        ) from error
+        what = kind if kind in ("Chain", "Timeline", "PictureRegions") else "FUSE model"
+        raise model_file.ModelFileError(f"{path} lacks something a {what} needs: {error!r}.") from error
     except ValueError as error:
         raise model_file.ModelFileError(f"{path}: {error}") from error
 
 
 def load_rows_model(path: str | os.PathLike[str], *, device: str = "auto") -> FUSE | Chain:
     """Return the model of rows in this file; raise if it is one of a series."""
-    model: FUSE | Chain | Timeline = load(path, device=device)
+    model: FUSE | Chain | Timeline | PictureRegions = load(path, device=device)
+    if isinstance(model, PictureRegions):
+        raise InputError(
+            f"{path} is a model of the patches of pictures: load it in Python, and ask it for regions(picture)."
+        )
     if isinstance(model, Timeline):
         raise InputError(
             f"{path} is a model of series, and judges moments: rank, detect, score, drift and serve take it."

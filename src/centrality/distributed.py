@@ -1,4 +1,6 @@
-"""Fit and score on a Ray cluster, by tasks over chunks of work; Ray starts those again whose process or node is lost.
+"""Fit, score, check and compare rows on a Ray cluster, by tasks over chunks of work.
+
+Ray starts those again whose process or node is lost.
 
 The cluster is the caller's: the one that `ray.init` has joined, or the one at `address`; without either, one is started
 on this machine and stopped in the end. All nodes must see the data and the folder of scores under the same names, and
@@ -15,27 +17,34 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from centrality import tables
-from centrality._internal.checks import optional
+from centrality._internal.checks import InputError, optional
 from centrality._internal.input import random_numbers
 from centrality._internal.processes import Outcome, outcome, result_of
+from centrality.analysis.drift import FEWEST, DriftReport, adjusted_windows
 from centrality.bulk import chunks
 from centrality.bulk import sample as sampling
+from centrality.bulk.drift import compare_chunk, compare_rows
 from centrality.bulk.score import ScoringJob, score_chunk
 from centrality.chain import fuse_of
+from centrality.findings import DrawnRows, Findings
+from centrality.findings import check as check_rows
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel, with_fitted
 from centrality.network.calibration import checked_t
+from centrality.tables.binary import Footer
+from centrality.tables.columns import CellIssues
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 RETRIES = 5  # how often a task starts again whose process or node is lost
+WINDOW = 1_000_000  # rows of a window of drift, at most, where row groups are small: they are in memory at once
 IN_FLIGHT = 1000  # tasks that Ray knows of at once
 QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
@@ -124,6 +133,118 @@ def fit(
         [(_, fitted)] = tasks(partial(_fit, model), [rows], gpus)
     model.__dict__.update(vars(fitted))
     return model
+
+
+def drift(
+    model: CentralityModel,
+    data: str | Path,
+    *,
+    split: int = WINDOW,
+    sample: int | None = None,
+    random_state: int = 0,
+    address: str | None = None,
+) -> DriftReport:
+    """Say whether the rows of a folder of Parquet files have changed since the model was fitted.
+
+    Each file is a window, of which all rows are compared; one of more rows than `split` is several windows, each of
+    some row groups. All rows together are judged by a uniform sample (its size is chosen by the number of columns,
+    unless you do), and the report says so. The windows' row numbers count over all files, in the order of their names.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from centrality import FUSE, distributed, tables
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> a = np.random.default_rng(0).normal(size=600)
+    >>> tables.write(pa.table({"a": a[:300]}), folder / "monday.parquet")
+    >>> tables.write(pa.table({"a": a[300:] + 9}), folder / "tuesday.parquet")
+    >>> model = FUSE(random_state=0, max_steps=20).fit(pa.table({"a": a}))
+    >>> [window.changed for window in distributed.drift(model, folder).windows]
+    [False, True]
+    """
+    files = _parquet_files(data)
+    size = sample or sampling.enough(len(files[0].schema))
+    shares = sampling.draw_shares(files, size, np.random.default_rng(random_state))
+    plan = chunks.of_files(files, split=split)
+    total = sum(chunk.rows or 0 for chunk in plan)
+    model = _on_cpu(model)
+    with _connected(address):
+        rows = sampling.read_shares(shares, files[0].schema, tasks)
+        [(_, whole)] = tasks(partial(compare_rows, model), [rows])
+        compared = dict(tasks(partial(compare_chunk, model), plan))
+    if whole.drift is None:
+        raise InputError(f"Drift needs at least {FEWEST} rows with a score, got fewer of {rows.num_rows:,}.")
+    windows = []
+    issues = CellIssues()
+    first = 0
+    for chunk in plan:
+        end = first + (chunk.rows or 0)
+        issues += compared[chunk].unreadable
+        if (changes := compared[chunk].drift) is not None:
+            windows.append((first, end, changes))
+        first = end
+    issues.warn()
+    training_rows = model.fitted_.training_scores.rows
+    drawn_from = total if rows.num_rows < total else None
+    return DriftReport(
+        whole.drift, adjusted_windows(windows), training_rows, threshold=whole.threshold, drawn_from=drawn_from
+    )
+
+
+def check(
+    data: str | Path,
+    *,
+    sample: int | None = None,
+    random_state: int = 0,
+    address: str | None = None,
+    **settings: Any,
+) -> Findings:
+    """Say what is wrong in a folder of Parquet files, by a uniform sample of its rows that is drawn on the cluster.
+
+    The findings are those of the sample (its size is chosen by the number of columns, unless you do), checked on one
+    node. They say how many of all rows are likely such rows; `marked_rows` names the file of each row, and its number
+    there. `settings` are those of `centrality.check`: label, given, model, time, by.
+
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> from centrality import distributed, tables
+    >>> from centrality.datasets import houses
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> tables.write(houses(), folder / "houses.parquet")
+    >>> findings = distributed.check(folder, sample=1000)
+    >>> findings.drawn.total, findings.data.num_rows
+    (1200, 1000)
+    """
+    files = _parquet_files(data)
+    size = sample or sampling.enough(len(files[0].schema))
+    shares = sampling.draw_shares(files, size, np.random.default_rng(random_state))
+    total = sum(file.rows for file in files)
+    with _connected(address):
+        rows = sampling.read_shares(shares, files[0].schema, tasks)
+        [(_, findings)] = tasks(partial(check_rows, random_state=random_state, **settings), [rows])
+    if rows.num_rows == total:
+        return findings
+    places = pa.table(
+        {
+            "file": np.repeat([share.chunk.source for share in shares], [len(share.rows) for share in shares]),
+            "row_of_file": np.concatenate([share.rows for share in shares]),
+        }
+    )
+    return replace(findings, drawn=DrawnRows(total, places))
+
+
+def _parquet_files(data: str | Path) -> Sequence[Footer]:
+    """Return the footers of a folder of Parquet files; raise if it holds no rows."""
+    with tables.open_rows(data) as source:
+        if not source.files:
+            raise tables.TableError(
+                f"{data}: a folder of .parquet files was wanted: their rows are counted beforehand."
+            )
+        files = [file for file in source.files if file.rows]
+    if not files:
+        raise tables.TableError(f"{data} is empty: its files have no rows.")
+    return files
 
 
 def tasks(work: Callable[[Item], Result], items: Sequence[Item], num_gpus: int = 0) -> Generator[tuple[Item, Result]]:

@@ -374,3 +374,15 @@ def test_rows_that_are_the_same_weigh_the_same():
     weights = estimate_weights(rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)), rng)
     assert weights.min() / np.median(weights) > 0.5
     assert weights.max() / np.median(weights) < 2
+
+
+def test_estimated_weights_leave_about_as_many_rows_as_the_true_ones():
+    """True weights have the mean 1 and end at 9, so that 3,000 rows leave 333; the classifier's own odds leave 108."""
+    rng = np.random.default_rng(7)
+
+    def draw(share, n):
+        is_rare = rng.random((n, 1)) < share
+        return rng.normal(size=(n, 4)) * np.where(is_rare, 2.0, 1.0) + is_rare * [3.0, 0, 0, 0]
+
+    weights = estimate_weights(draw(0.1, 3000), draw(0.9, 2000), rng)
+    assert 333 / 1.5 < weights.sum() / weights.max() < 333 * 1.5

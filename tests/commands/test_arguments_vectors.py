@@ -98,7 +98,7 @@ def test_a_model_says_which_column_it_reads(folder, model, capsys):
     [
         (("rank", "vectors.npy", "--with", "short.csv"), "holds 200 vectors, but"),
         (("rank", "rows.csv", "--with", "vectors.npy"), "vectors in a .npy or .npz file were wanted beside"),
-        (("rank", "rows.parquet", "--vectors", "kind"), "but 'kind' holds string"),
+        (("rank", "rows.parquet", "--vectors", "kind"), "in column 'kind', but it holds string"),
         (("rank", "rows.parquet", "--vectors", "embedding", "--columns", "kind"), "leave out --columns"),
         (("rank", "rows.parquet", "--vectors", "embedding", "--represent", "table"), "leave out --represent"),
         (("score", "m.safetensors", "-", "--with", "rows.csv"), "wants a file of vectors as DATA, .npy or .npz"),

@@ -1,6 +1,7 @@
 """centrality detect: the outliers of a file under a rule, in the terminal, as JSON, and in a file."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from centrality import load, tables
@@ -47,7 +48,7 @@ def test_when_nothing_is_found_it_is_said_how_odd_the_oddest_row_is_and_what_wou
 def test_rows_that_stand_apart_are_named_where_too_few_calibration_rows_can_call_them(folder, capsys, tmp_path):
     command = ["detect", folder / "m.safetensors", folder / "rows.csv", "--fdr", "0.01"]
     text = said(capsys, *command)
-    assert text.startswith("2 of 600 rows stand apart at t = 0.5 (fdr=0.01 calls none: 299 calibration rows tell no")
+    assert text.startswith("2 of 600 rows stand out at t = 0.5 (fdr=0.01 calls none: 299 calibration rows tell no")
     result = as_json(capsys, *command, "-o", tmp_path / "apart.csv")
     assert (result["outliers"], result["found"]) == (0, [])
     assert {row["row"] for row in result["apart"]} == {598, 599}
@@ -55,13 +56,16 @@ def test_rows_that_stand_apart_are_named_where_too_few_calibration_rows_can_call
     assert set(tables.read(tmp_path / "apart.csv")["row"].to_pylist()) == {598, 599}
 
 
-def test_of_a_file_by_itself_the_planted_rows_stand_apart_although_no_rate_can_be_told(tmp_path, capsys):
+def test_of_a_file_by_itself_the_planted_rows_stand_out_although_no_rate_can_be_told(tmp_path, capsys):
     tables.write(houses(), tmp_path / "houses.csv")
     result = as_json(capsys, "detect", tmp_path / "houses.csv", "--quiet")
     assert (result["by_themselves"], result["outliers"]) == (True, 0)
-    assert {row["row"] for row in result["apart"]} == {1194, 1195, 1197}
+    assert {row["row"] for row in result["apart"]} == {1194, 1195, 1196, 1197, 1198, 1199}
     assert all(row["severity"] > 1200 for row in result["apart"])
     assert result["apart"][0]["reasons"]
+    by_cell = {row["row"]: row["cell"] for row in result["apart"] if "cell" in row}
+    assert by_cell[1196] == "built is far from others of the same heating"
+    assert "certificate" not in result  # the rows of a fit tell nothing of themselves
 
 
 def test_outliers_are_written_with_their_p_values_and_reasons(trees, capsys, tmp_path):
@@ -103,3 +107,31 @@ def test_a_job_fails_if_as_many_rows_are_called_as_it_names(folder):
     assert main(detect) == 0
     assert main([*detect, "--fail-on", "6"]) == 1  # 1% of 600 rows
     assert main([*detect, "--fail-on", "7"]) == 0
+
+
+def test_what_is_named_comes_with_a_certificate_if_the_model_is_of_other_rows(tmp_path, capsys):
+    """Forty far rows lie below all of 500 calibration rows: by their p-values alone, at most a few can be ordinary."""
+    rng = np.random.default_rng(0)
+    columns = ["a", "b", "c"]
+
+    def write(name, rows):
+        tables.write(pa.table(dict(zip(columns, rows.T, strict=True))), tmp_path / name)
+
+    write("fine.csv", rng.normal(size=(1000, 3)))
+    write("new.csv", np.concatenate([rng.normal(size=(400, 3)), rng.normal(size=(40, 3)) + 9]))
+    model, new = tmp_path / "m.safetensors", tmp_path / "new.csv"
+    fit = ["fit", tmp_path / "fine.csv", "-o", model, "--holdout", "0.5", "--max-steps", "200", "--quiet"]
+    assert main([str(a) for a in fit]) == 0
+    capsys.readouterr()
+    result = as_json(capsys, "detect", model, new)
+    named = np.array([found["row"] for found in result["found"]])
+    rows = tables.read(new)
+    expected = load(model).certificate(rows.take(named), among=rows)
+    assert result["certificate"]["at_most"] == expected.at_most < len(named) / 2
+    assert str(expected) in said(capsys, "detect", model, new)
+
+
+def test_it_is_said_where_cells_are_not_compared(folder, capsys, monkeypatch):
+    monkeypatch.setattr("centrality.apps.commands.detect.MOST_BY_CELLS", 599)
+    text = said(capsys, "detect", folder / "m.safetensors", folder / "rows.csv", "--fdr", "0.01")
+    assert "Cells were not compared: there are over 599 rows. centrality check FILE compares them." in text

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from centrality import FUSE, Chain, tables
+from centrality import FUSE, Chain, load, tables
 from centrality.apps.cli import main
 from centrality.apps.commands._reading import in_words
 from centrality.representations import Series
@@ -68,3 +68,26 @@ def test_rows_whose_places_may_swap_are_shown_as_ties(tmp_path, capsys):
     assert all(first <= place <= last for place, (first, last) in enumerate((row["places"] for row in odd), 1))
     text = said(capsys, *command)
     assert ", place 1: " in text
+
+
+def test_the_list_of_a_model_of_other_rows_has_a_certificate(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    for name, values in (
+        ("fine", rng.normal(size=(1000, 3))),
+        ("new", np.concatenate([rng.normal(size=(400, 3)), rng.normal(size=(40, 3)) + 9])),
+    ):
+        tables.write(pa.table(dict(zip("abc", values.T, strict=True))), tmp_path / f"{name}.csv")
+    model = tmp_path / "m.safetensors"
+    fit = ["fit", str(tmp_path / "fine.csv"), "-o", str(model), "--holdout", "0.5", "--max-steps", "200", "--quiet"]
+    assert main(fit) == 0
+    capsys.readouterr()
+    result = as_json(capsys, "rank", model, tmp_path / "new.csv", "--top", "40")
+    rows = tables.read(tmp_path / "new.csv")
+    chosen = rows.take(np.array([row["row"] for row in result["peripheral"]]))
+    expected = load(model).certificate(chosen, among=440)
+    assert expected.at_least > 0
+    assert result["certificate"]["text"] == str(expected)
+    assert f"The most peripheral: {expected}" in said(capsys, "rank", model, tmp_path / "new.csv", "--top", "40")
+    low, high = result["peripheral"][0]["p_value_interval"]
+    assert low <= result["peripheral"][0]["p_value"] <= high
+    assert "certificate" not in as_json(capsys, "rank", tmp_path / "new.csv", "--quiet")

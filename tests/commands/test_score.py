@@ -9,7 +9,7 @@ import pytest
 
 from centrality import load, tables
 from centrality.apps.cli import main
-from tests.commands.said import said
+from tests.commands.said import as_json, said
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
@@ -84,3 +84,21 @@ def test_one_line_says_whether_the_threshold_of_the_model_still_holds(folder, ca
     tables.write(pa.table(moved), tmp_path / "moved.csv")
     text = said(capsys, "score", folder / "m.safetensors", tmp_path / "moved.csv", "-o", tmp_path / "s.csv")
     assert "The model's threshold no longer holds: " in text
+
+
+def test_intervals_and_standard_errors_are_columns(folder, capsys, tmp_path):
+    model, data, out = folder / "m.safetensors", folder / "rows.csv", tmp_path / "scores.csv"
+    result = as_json(capsys, "score", model, data, "--p-values", "--intervals", "--severity", "-o", out)
+    assert result["columns"] == ["centrality", "p_value", "p_value_low", "p_value_high", "severity"]
+    written = tables.read(out)
+    expected = load(model).p_value_intervals(tables.read(data))
+    np.testing.assert_allclose(np.column_stack([written["p_value_low"], written["p_value_high"]]), expected)
+    single = main(["score", str(model), str(data), "--standard-error", "-o", str(out)])
+    if load(model).fitted_.network.members > 1:
+        assert single == 0
+        np.testing.assert_allclose(
+            tables.read(out)["standard_error"].to_numpy(), load(model).standard_error(tables.read(data))
+        )
+    else:
+        assert single == 2
+        assert "A standard error needs an ensemble" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_vectors_in_a_file_of_their_own_are_compared(capsys, tmp_path):
     [
         (["--row", "520"], "--row counts from 0 to 519 here, got 520"),
         (["--picture", "none.png"], "--picture wants a file with a picture, there is none at none.png"),
-        (["--columns", "price,kind", "--phrase", "light"], "A column of long texts was wanted to look for a phrase"),
+        (["--columns", "price,kind", "--phrase", "light"], "A column of long texts to look for a phrase was wanted"),
         (["--columns", "text,price", "--phrase", "qwxz"], "'qwxz' is like nothing in column 'text': none of its words"),
         (["--columns", "text,price", "--phrase", "x", "--block", "price"], "block must be a column of long texts"),
     ],

@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality import Chain, copies, select
+from centrality import FUSE, Chain, copies, select
 from centrality._internal.checks import InputError
+from centrality.apps.explorer.questions import answer_to
 from centrality.apps.explorer.server import Explorer
 from centrality.apps.explorer.view import View, view_of
 from centrality.apps.explorer.widget import Widget
@@ -275,3 +276,13 @@ def test_rows_on_which_two_models_disagree_are_listed_with_their_places_by_both(
         row = rows[0]
         ranks = [1 + int((scores > scores[row]).sum()) for scores in (here, there)]
         assert f"rank {ranks[0]}, by small {ranks[1]}" in cards[0].text_content()
+
+
+def test_a_selection_has_a_certificate_unless_its_rows_are_those_of_the_fit():
+    rng = np.random.default_rng(0)
+    model = FUSE(random_state=0, holdout=0.5, max_steps=200).fit(rng.normal(size=(1000, 3)))
+    new = np.concatenate([rng.normal(size=(400, 3)), rng.normal(size=(40, 3)) + 9])
+    far = {"ask": "certificate", "given": {"rows": list(range(400, 440)), "t": 0.5}}
+    assert answer_to(view_of(model, new), far) == str(model.certificate(new[400:], among=new, t=0.5))
+    of_the_fit = FUSE(random_state=0, max_steps=200).fit(new)
+    assert answer_to(view_of(of_the_fit, new), far) == ""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import centrality
+from centrality import FUSE, check
 from centrality._internal.checks import InputError
 from centrality.datasets import houses
 from centrality.findings import Finding, Findings
@@ -178,3 +179,20 @@ def test_parts_swapped_between_rows_are_a_finding_and_structures_are_left_out_wi
     mismatches = [finding for finding in centrality.check(pa.table(rows)) if finding.kind == "mismatch"]
     assert [sorted(finding.rows.tolist()) for finding in mismatches] == [[10, 20, 30]]
     assert mismatches[0].columns == ("embedding",)
+
+
+def test_findings_by_a_model_of_other_rows_say_how_many_rows_are_odd_at_least(tmp_path):
+    """Forty rows far beyond 500 calibration rows: of 440, hardly any ordinary one would lie there."""
+    rng = np.random.default_rng(0)
+    names = ["a", "b", "c"]
+    fine = pa.table(dict(zip(names, rng.normal(size=(1000, 3)).T, strict=True)))
+    values = rng.normal(size=(440, 3))
+    values[400:, 0] = 99.0
+    new = pa.table(dict(zip(names, values.T, strict=True)))
+    model = FUSE(random_state=0, holdout=0.5, max_steps=200).fit(fine)
+    [placeholder] = [finding for finding in check(new, model=model) if finding.kind == "placeholder"]
+    assert placeholder.rows.tolist() == list(range(400, 440))
+    expected = model.certificate(new.slice(400, 40), among=new)
+    assert expected.at_least >= 20
+    assert placeholder.certificate == placeholder.as_dict()["certificate"] == str(expected)
+    assert all(not finding.certificate for finding in check(new))  # rows tell nothing of themselves

@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 
 from centrality import plots
 from centrality._internal.checks import optional
@@ -179,3 +180,25 @@ def test_many_classes_are_named_where_their_rows_are():
     assert {text.get_text(): tuple(text.xy) for text in names}["4"] == (4.0, 1.0)
     assert len(names) == 5
     assert [axes.get_title() for axes in figure.axes[1:3]] == ["t = 0  (global)", "t = 1  (local)"]
+
+
+def test_the_heat_lies_over_the_picture_in_grey_and_frames_are_where_they_were_asked_for():
+    picture = np.full((20, 30, 3), (200, 100, 0), dtype=np.uint8)
+    heat = np.zeros((20, 30))
+    heat[5:10, 20:25] = 6
+    figure = plots.picture_heat(picture, heat, boxes=[(20, 5, 25, 10)])
+    grey, over = figure.axes[1].images
+    assert np.unique(np.asarray(grey.get_array())).tolist() == [pytest.approx(255 - 0.45 * 155)]  # their mean is 100
+    np.testing.assert_array_equal(np.asarray(over.get_array()), heat)
+    frame = figure.axes[1].patches[0]
+    assert isinstance(frame, Rectangle)
+    assert (frame.get_xy(), frame.get_width(), frame.get_height()) == ((19.5, 4.5), 5, 5)
+    assert [tick.get_text() for tick in figure.axes[2].get_yticklabels()][-1] == "1 in 1,000,000"
+    with pytest.raises(ValueError, match=r"for each pixel, \(20, 30\), got \(5, 5\)"):
+        plots.picture_heat(picture, np.zeros((5, 5)))
+
+
+def test_heat_of_nothing_odd_has_the_usual_scale():
+    figure = plots.picture_heat(np.zeros((8, 8), dtype=np.uint8), np.zeros((8, 8)))
+    labels = [tick.get_text() for tick in figure.axes[2].get_yticklabels()]
+    assert labels == ["1 in 10", "1 in 100", "1 in 1,000", "1 in 10,000"]

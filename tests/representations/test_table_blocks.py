@@ -269,7 +269,7 @@ def test_a_phrase_without_a_known_word_and_a_model_without_texts_are_errors(mode
     with pytest.raises(InputError, match=r"to look for a phrase, got 'picture'\. There are 'text'"):
         model.like("light", products, block="picture")
     numbers = Chain(Table(), quick(max_steps=50)).fit(products[["price", "name"]])
-    with pytest.raises(InputError, match="long texts was wanted to look for a phrase, but this model reads none"):
+    with pytest.raises(InputError, match="long texts to look for a phrase was wanted, but this model reads none"):
         numbers.like("light", products)
 
 

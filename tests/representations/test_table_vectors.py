@@ -84,8 +84,8 @@ def test_a_row_without_a_vector_is_marked(rows):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("price", "a column of lists of numbers was wanted, such as embeddings, but 'price' holds double"),
-        ("nothing", "column 'nothing' holds none, every value is missing"),
+        ("price", "were wanted in column 'price', but it holds double"),
+        ("nothing", "in column 'nothing', but every value is missing"),
         ("embeding", "Did you mean 'embedding'"),
     ],
 )

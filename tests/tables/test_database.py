@@ -1,6 +1,7 @@
 """Rows in and out of databases: a real PostgreSQL on loopback, SQLite, DuckDB."""
 
 import datetime
+import json
 import os
 import sqlite3
 import subprocess
@@ -522,6 +523,30 @@ def test_rows_may_be_anything_that_is_an_arrow_stream():
     assert list(chain.reasons(Stream(table)).short()) == list(chain.reasons(table).short())
     assert rank(Stream(table), model=model)["row"].to_pylist() == rank(table, model=model)["row"].to_pylist()
     assert str(check(Stream(table))) == str(check(table))
+
+
+# A small process starts the command: one that comes from a large one would count its memory as its own.
+PEAK = """
+import json, resource, subprocess, sys
+subprocess.run(json.loads(sys.argv[1]), stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_five_million_rows_go_through_the_memory_of_a_hundred_thousand(postgres, model):
+    peaks = {}
+    for count in (100_000, 5_000_000):
+        rows = f"CREATE TABLE rows_{count} AS SELECT i AS id, i % 7 + i / 1e9::float8 AS a, sin(i) AS b, cos(i) AS c"
+        run_sql(postgres, f"{rows} FROM generate_series(1, {count}) i")
+        score = [sys.executable, "-m", "centrality", "score", str(model), f"{postgres}#rows_{count}", "--quiet"]
+        command = [*score, "-o", f"{postgres}#scores_{count}", "--only", "id,centrality"]
+        starter = [sys.executable, "-S", "-c", PEAK, json.dumps(command)]
+        peaks[count] = int(subprocess.run(starter, capture_output=True, text=True, check=True).stdout) / 1024
+    scored = run_sql(postgres, "SELECT count(*), count(DISTINCT id), count(centrality) FROM scores_5000000")
+    assert tuple(scored[0]) == (5_000_000, 5_000_000, 5_000_000)
+    # Five numbers of each row, the scores among them, would take 191 MiB: a tenth of that is not there.
+    assert peaks[5_000_000] < peaks[100_000] + 19
 
 
 def test_a_page_of_a_table_is_named_by_it(tmp_path, monkeypatch):

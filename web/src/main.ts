@@ -1,6 +1,7 @@
 // The page, put together. In a page of ours it starts by itself; a notebook asks for `render`.
 
 import { App, type Part } from "./app";
+import { Alike } from "./ui/alike";
 import { Banner } from "./ui/banner";
 import { Bulk } from "./ui/bulk";
 import { Cards } from "./ui/cards";
@@ -77,9 +78,9 @@ async function improve(app: App): Promise<void> {
 
 function build(app: App, live: HTMLElement): void {
   const answers = new Answers(app);
-  const copies = new Copies(app);
+  const others = new Alike(app, answers, new Copies(app));
   const map = new MapPart(app.data, app.acts((row) => detail.hover(row)));
-  const detail: Detail = new Detail(app, answers, copies, map.element, (row) => map.toPixels(row), (row) => map.covered(row));
+  const detail: Detail = new Detail(app, answers, others, map.element, (row) => map.toPixels(row), (row) => map.covered(row));
   const point = (row: number) => map.show(row, true);
   app.host.hover?.((id) => {
     point(app.data.row(id));
@@ -92,7 +93,7 @@ function build(app: App, live: HTMLElement): void {
   const banner = new Banner(app);
   const histogram = new Histogram(app);
   const ranking = new Ranking(app, histogram, new Cards(app, answers, point));
-  const panels = new Panels(app, { findings: new FindingsPanel(app), review: new Queue(app, answers, copies), ranking, columns: new ColumnsPanel(app),
+  const panels = new Panels(app, { findings: new FindingsPanel(app), review: new Queue(app, answers, others), ranking, columns: new ColumnsPanel(app),
     compare: new Comparison(app) });
   const chosen: (Part & { element: HTMLElement })[] = [new Selection(app), new Bulk(app)];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;

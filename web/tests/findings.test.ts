@@ -7,7 +7,7 @@ import { rowsOf, sidesOf, without } from "../src/core/sides";
 import { categories, data, numbers } from "./sample";
 
 const finding = (rows: number[], more: Partial<Finding> = {}): Finding => ({
-  kind: "placeholder", sentence: "gain is exactly 99999", reason: "", columns: ["gain"], count: rows.length, rows, severity: 5e3, examples: rows.slice(0, 5), typical: null, advice: "", ...more });
+  kind: "placeholder", sentence: "gain is exactly 99999", reason: "", columns: ["gain"], count: rows.length, rows, severity: 5e3, examples: rows.slice(0, 5), typical: null, advice: "", certificate: "", ...more });
 
 // Rows are called 100 + their place: what Python says of rows that the page does not show is left out.
 const rows = data(8, {

@@ -26,6 +26,8 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     asks: false,
     colour: "f",
     guilty: [],
+    parts: [],
+    alike: false,
     given: [],
     mayBeGiven: [],
     typicalWith: false,

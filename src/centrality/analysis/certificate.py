@@ -31,6 +31,7 @@ WORTH_IT = 0.95  # of the rows: bounds for hardly fewer of them are hardly small
 PLACES = 40  # values of c: more make bounds wider where they matter and little narrower elsewhere
 SMALL = 0.1  # p-values above it are those of ordinary rows
 FAR = 0.5  # share of the ordinary rows of the tail that lie beyond
+CONFIDENCE = 0.95
 ROUNDS = 20  # until the bound stays
 BEYOND = 1.64  # standard deviations by which ordinary rows may be fewer than their tail lets expect
 
@@ -80,6 +81,19 @@ def most_ordinary(chosen: Whole, among: Whole, calibration_rows: int, confidence
         if fewer >= WORTH_IT * count:  # the bounds for more rows hold for fewer, too
             return int(min(len(chosen), (chosen_not_lower + bounds).min()))
         count = fewer
+
+
+def certificate_of_p_values(p: NDArray[np.float64], among: int, calibration_rows: int) -> Certificate:
+    """Return the certificate of rows with these p-values, chosen among so many of which nothing else is known (95%).
+
+    >>> print(certificate_of_p_values(np.full(60, 1 / 1001), among=500, calibration_rows=1000))
+    Of these 60 rows at most 5 are ordinary, at least 55 are odd (95% sure, however they were chosen among 500).
+    """
+    chosen = np.round(p * (calibration_rows + 1)).astype(np.int64) - 1
+    pool = np.concatenate([chosen, np.full(among - len(chosen), calibration_rows)])
+    return Certificate(
+        len(p), most_ordinary(chosen, pool, calibration_rows, CONFIDENCE), among, calibration_rows, CONFIDENCE
+    )
 
 
 def _places(calibration_rows: int) -> Whole:

@@ -50,7 +50,7 @@ APART_LEAST = 3  # rows of a group
 APART_RANKS = 100  # sizes of a tail that are tried
 SPACE_LEVEL = 0.01  # nominal chance of a false gap; at .05, a sixth of clean samples of two kinds had one (measured)
 MOST_ALONE = 10  # at most so many of the lowest rows are left out when the tail is fitted
-EXPECTED = 0.05  # number of such low rows that a file of this size may be expected to have
+EXPECTED = 0.03  # number of such low rows that a file may be expected to have, for each of ten numbers left out
 FEW = 100  # rows that carry the weight: with fewer, the smallest p-value is above .01
 FOLDS = 5  # of the classifier that estimates weights
 FARTHEST = 3.0  # deviations that the classifier looks at: outliers should not decide
@@ -185,8 +185,8 @@ def count_separated_outliers(scores: Scores) -> int:
 def count_apart(scores: NDArray[np.float64]) -> int:
     """Count the rows that stand apart at the low end of these rising scores: often none.
 
-    A tail is fitted to all rows but the j lowest. If by that tail fewer than one file in twenty has a j-th lowest score
-    as low, these j rows stand apart. Larger groups are found by the gap before them.
+    A tail is fitted to all rows but the j lowest. If by that tail fewer than three files in a hundred have a j-th
+    lowest score as low, these j rows stand apart. Larger groups are found by the gap before them.
 
     >>> ordinary = np.random.default_rng(0).normal(size=1000)
     >>> count_apart(np.sort(ordinary)), count_apart(np.sort(np.append(ordinary, [-40.0, -50.0])))
@@ -365,8 +365,10 @@ def estimate_weights(
     """Estimate how much more frequent rows like each calibration row are among the new rows, by a classifier.
 
     It tells new rows from calibration rows by their numbers and the squares of these; each row is judged by a
-    classifier that has not seen it.
+    classifier that has not seen it. What share of the rows it judges alike are new is counted (isotonic regression): a
+    classifier is too sure, above all of the few rows that carry the weight.
     """
+    from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.preprocessing import StandardScaler
@@ -380,8 +382,11 @@ def estimate_weights(
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
     log_odds = cross_val_predict(
         classifier, np.hstack([scaled, scaled**2]), is_new, cv=folds, method="decision_function"
-    )[: len(calibration)]
-    weights = np.exp(np.clip(log_odds, -50, 50))
+    )
+    least = 0.5 / len(rows)
+    counted = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(log_odds, is_new)
+    share_new = counted.predict(log_odds[: len(calibration)])
+    weights = share_new / (1 - share_new)
     return np.asarray(np.minimum(weights, np.quantile(weights, LARGEST)))
 
 

@@ -305,6 +305,7 @@ class DriftReport:
     reference_rows: int
     reference: str = "training rows"  # what the new rows were compared with
     threshold: str = ""  # whether the model's threshold still holds, in words
+    drawn_from: int | None = None  # of how many rows those compared as a whole are a sample; None: they are all
 
     @property
     def changed(self) -> bool:
@@ -313,8 +314,11 @@ class DriftReport:
 
     def __str__(self) -> str:
         by = "scores and columns" if self.whole.columns else "scores"
+        new_rows = f"{self.whole.rows:,} new rows"
+        if self.drawn_from is not None:
+            new_rows += f" drawn at random from {self.drawn_from:,}"
         lines = [
-            f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their {by}.",
+            f"Compared: {new_rows} with {self.reference_rows:,} {self.reference}, by their {by}.",
             f"All rows:  {verdict(self.whole)}",
         ]
         if self.threshold:
@@ -375,10 +379,20 @@ def compare_windows(
     parts = [] if window is None else [(start, min(start + window, m)) for start in range(0, m, window)]
     scored = np.asarray(~np.isnan(heads).any(1))
     parts = [(first, end) for first, end in parts if scored[first:end].sum() >= FEWEST]
-    drifts = [compare(first, end) for first, end in parts]
-    adjusted = holm([drift.p_value for drift in drifts])
-    windows = [Window(first, end - 1, drift, p) for (first, end), drift, p in zip(parts, drifts, adjusted, strict=True)]
+    windows = adjusted_windows([(first, end, compare(first, end)) for first, end in parts])
     return DriftReport(compare(0, m), windows, training.rows, reference, threshold)
+
+
+def adjusted_windows(drifts: Sequence[tuple[int, int, Drift]]) -> list[Window]:
+    """Return the windows of the rows from a first one up to an end, their p-values adjusted for there being many.
+
+    >>> old = np.column_stack([np.linspace(0.5, 1, 100)] * 2)
+    >>> drift = TrainingScores.of(old).compare(old - 0.5)
+    >>> [window.last for window in adjusted_windows([(0, 100, drift), (100, 200, drift)])]
+    [99, 199]
+    """
+    adjusted = holm([drift.p_value for _, _, drift in drifts])
+    return [Window(first, end - 1, drift, p) for (first, end, drift), p in zip(drifts, adjusted, strict=True)]
 
 
 def threshold_in_words(threshold: float, new: Matrix, calibration: Matrix) -> str:

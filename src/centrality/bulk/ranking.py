@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._internal.text import number
+from centrality.analysis.certificate import CONFIDENCE
+from centrality.analysis.conformal import p_value_intervals
 from centrality.bulk.adapter import Adapter
 from centrality.model.fitted import FittedModel
 from centrality.model.interface import CentralityModel
@@ -123,13 +125,17 @@ def rank(
     return replace(everything.ranking(adapter, t, unreadable, by_group), rows_above=source.rows_above)
 
 
-def rarities(fitted: FittedModel, t: float, scores: NDArray[np.float64]) -> list[dict[str, float]]:
-    """Return the p-value and the severity of each score at t; nothing of a model without calibration rows."""
+def rarities(fitted: FittedModel, t: float, scores: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Return of each score at t the p-value, its interval and the severity; nothing without calibration rows."""
     if fitted.inliers is None:
         return [{} for _ in scores]
-    p_values = fitted.inliers.p_values(fitted.mixing, t, scores).tolist()
+    p_values = fitted.inliers.p_values(fitted.mixing, t, scores)
+    intervals = p_value_intervals(p_values, fitted.calibration_count(t), CONFIDENCE).tolist()
     severities = fitted.inliers.severity(fitted.mixing, t, scores).tolist()
-    return [{"p_value": p, "severity": severity} for p, severity in zip(p_values, severities, strict=True)]
+    return [
+        {"p_value": p, "p_value_interval": interval, "severity": severity}
+        for p, interval, severity in zip(p_values.tolist(), intervals, severities, strict=True)
+    ]
 
 
 def _as_plain(ranked: _ScoredRows, adapter: Adapter, t: float) -> list[RankedRow]:

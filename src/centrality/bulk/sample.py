@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality.bulk import chunks
 from centrality.bulk.chunks import Chunk, Runner
+from centrality.tables.binary import Footer
 
 ROWS = 200_000  # a fit on so many equals a fit on all within the noise between two fits (benchmarks/scale.py)
 VALUES = 50_000_000  # numbers in a sample, at most, 400 MB: of wide tables, samples have fewer rows
@@ -45,20 +46,8 @@ def sample(
             return pa.Table.from_batches(sample_by_lot(drawn, size, rng), schema)
         if not source.files:
             return pa.Table.from_batches(sample_by_lot(source.batches(names), size, rng), schema)
-        all_chunks = chunks.of_files(source.files)
-    total = sum(chunk.rows or 0 for chunk in all_chunks)
-    chosen = np.sort(rng.choice(total, min(size, total), replace=False))
-    # Divide the chosen rows, numbered over all chunks, among the chunks.
-    ends = np.cumsum([chunk.rows or 0 for chunk in all_chunks])
-    starts = [0, *ends[:-1]]
-    chosen_by_chunk = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
-    shares = [
-        Share(number, chunk, rows - start)
-        for number, (chunk, rows, start) in enumerate(zip(all_chunks, chosen_by_chunk, starts, strict=True))
-        if len(rows)
-    ]
-    parts = sorted(runner(partial(read_share, names), shares), key=lambda part: part[0].number)
-    return pa.concat_tables([schema.empty_table(), *(rows for _, rows in parts)])
+        shares = draw_shares(source.files, size, rng)
+    return read_shares(shares, schema, runner)
 
 
 @dataclass(frozen=True)
@@ -68,6 +57,27 @@ class Share:
     number: int  # of the chunk among all chunks
     chunk: Chunk
     rows: NDArray[np.int64]  # their numbers in the chunk, rising
+
+
+def draw_shares(files: Sequence[Footer], size: int, rng: np.random.Generator) -> list[Share]:
+    """Draw `size` rows, numbered over all these files, and say which of them are in which file."""
+    all_chunks = chunks.of_files(files)
+    total = sum(chunk.rows or 0 for chunk in all_chunks)
+    chosen = np.sort(rng.choice(total, min(size, total), replace=False))
+    ends = np.cumsum([chunk.rows or 0 for chunk in all_chunks])
+    starts = [0, *ends[:-1]]
+    chosen_by_chunk = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    return [
+        Share(number, chunk, rows - start)
+        for number, (chunk, rows, start) in enumerate(zip(all_chunks, chosen_by_chunk, starts, strict=True))
+        if len(rows)
+    ]
+
+
+def read_shares(shares: Sequence[Share], schema: pa.Schema, runner: Runner = chunks.in_turn) -> pa.Table:
+    """Return the columns of this schema of the rows that were drawn, in the data's order."""
+    parts = sorted(runner(partial(read_share, schema.names), shares), key=lambda part: part[0].number)
+    return pa.concat_tables([schema.empty_table(), *(rows for _, rows in parts)])
 
 
 def read_share(names: Sequence[str], share: Share) -> pa.Table:

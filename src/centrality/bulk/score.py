@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,9 +18,12 @@ from centrality import tables
 from centrality._internal.checks import InputError
 from centrality._internal.input import CheckedRows
 from centrality._internal.text import column_name
+from centrality.analysis.certificate import CONFIDENCE
+from centrality.analysis.conformal import p_value_intervals
 from centrality.analysis.drift import DriftMonitor
 from centrality.bulk import chunks
 from centrality.bulk.adapter import Adapter, read_ahead
+from centrality.model.fitted import map_valid_rows
 from centrality.model.interface import CentralityModel
 from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
@@ -51,6 +54,8 @@ class ScoringJob:
     resume: bool = False  # leave chunks as they are that are done already
     on_error: str = "stop"  # "skip" leaves rows out that cannot be scored, "null" leaves their scores empty
     severity: bool = False
+    intervals: bool = False  # of p-values
+    standard_error: bool = False
 
     def __post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
@@ -58,11 +63,14 @@ class ScoringJob:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the columns added for each t: first centrality, then p_value, severity, reasons."""
+        """Return the names of the columns added for each t: first centrality, at last reasons."""
         wanted = {
             "centrality": True,
             "p_value": self.p_values,
+            "p_value_low": self.intervals,
+            "p_value_high": self.intervals,
             "severity": self.severity,
+            "standard_error": self.standard_error,
             "reasons": self.explain,
         }
         kinds = [kind for kind, is_wanted in wanted.items() if is_wanted]
@@ -90,11 +98,18 @@ class ScoringJob:
         mixing = self.model.fitted_.mixing
         scores_by_t = [mixing.mixed(pairs, t) for t in self.ts]
         columns = [mixing.squeeze(scores) for scores in scores_by_t]
-        if self.p_values or self.severity:
+        if self.p_values or self.severity or self.intervals:
             rows = self.model.fitted_.calibration_rows()
             scores_at_t = list(zip(self.ts, scores_by_t, strict=True))
             if self.p_values:
                 columns += [rows.p_values(mixing, t, scores) for t, scores in scores_at_t]
+            if self.intervals:
+                p_values = [rows.p_values(mixing, t, scores) for t, scores in scores_at_t]
+                ends = [
+                    p_value_intervals(p, len(rows.scores(mixing, t)), CONFIDENCE)
+                    for t, p in zip(self.ts, p_values, strict=True)
+                ]
+                columns += [low_and_high[:, end] for end in (0, 1) for low_and_high in ends]
             if self.severity:
                 columns += [rows.severity(mixing, t, scores) for t, scores in scores_at_t]
         return dict(zip(self.names, columns, strict=False))
@@ -104,6 +119,10 @@ class ScoringJob:
         vectors = adapter.vectors(table)
         pairs = adapter.units(vectors, table.num_rows)
         columns = self.score_columns(pairs)
+        if self.standard_error:
+            for t in self.ts:
+                name = column_name("standard_error", t, self.model.t)
+                columns[name] = map_valid_rows(vectors, partial(self.model.fitted_.standard_error, t=t))
         if self.model.fitted_.knows_offset_for(self.model.t):
             scores = self.model.fitted_.mixing.mixed(pairs, self.model.t)
             adapter.with_score += int((~np.isnan(scores)).sum())

@@ -40,6 +40,7 @@ class Finding:
     examples: tuple[int, ...] = ()  # at most five of the rows
     typical: int | None = None  # a typical row, to set beside them
     advice: str = ""  # what to do
+    certificate: str = ""  # how many of the rows are odd at least, by a model of other rows; empty if none can say
 
     @property
     def count(self) -> int:
@@ -69,6 +70,7 @@ class Finding:
             "examples": list(self.examples),
             "typical": self.typical,
             "advice": self.advice,
+            "certificate": self.certificate,
         }
 
     def __str__(self) -> str:
@@ -86,6 +88,29 @@ def how_odd(severity: float) -> str:
         return ""
     unit = int(10 ** max(0, len(str(int(severity))) - 2))  # a severity is no more exact than two digits
     return f"at most one in {round(severity / unit) * unit:,} ordinary rows is as odd"
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Says that the rows looked at were drawn at random from more rows, and where they lie.
+
+    >>> from centrality.findings import DrawnRows
+    >>> DrawnRows(12_000_000).likely(count=30, drawn=200_000)
+    (1214, 2570)
+    """
+
+    total: int  # rows that they were drawn from
+    places: pa.Table | None = None  # the file of each row, and its number there, from 0; None: it is not known
+
+    def likely(self, count: int, drawn: int) -> tuple[int, int]:
+        """Return how many of all rows are like `count` of those drawn: a 95% interval (Clopper and Pearson)."""
+        from scipy.stats import beta
+
+        if drawn >= self.total:
+            return count, count
+        low = beta.ppf(1 - LEVEL, count, drawn - count + 1) if count else 0.0
+        high = beta.ppf(LEVEL, count + 1, drawn - count) if count < drawn else 1.0
+        return max(count, int(low * self.total)), min(self.total - drawn + count, int(np.ceil(high * self.total)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +133,7 @@ class Findings:
     cells: Any  # a frame of the kind of the data
     data: pa.Table  # the rows, for examples
     causes: tuple[Finding, ...] = ()  # of the oddest rows, group by group, whether or not that is more than usual
+    drawn: DrawnRows | None = None  # None: these are all rows
 
     @property
     def looks(self) -> int:
@@ -127,15 +153,26 @@ class Findings:
         """Return the findings that are at least so severe."""
         return tuple(finding for finding in self.items if finding.severity >= severity)
 
+    def in_all_rows(self, finding: Finding) -> tuple[int, int]:
+        """Return how many rows a finding has: of drawn rows, a 95% interval of how many of all rows are like these."""
+        if self.drawn is None:
+            return finding.count, finding.count
+        return self.drawn.likely(finding.count, self.data.num_rows)
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything but the cells as plain values, for JSON."""
-        return {
+        plain = {
             "verdict": self.verdict,
             "rows": self.data.num_rows,
             "findings": [finding.as_dict() for finding in self.items],
             "causes": [cause.as_dict() for cause in self.causes],
             "looks": self.looks,
         }
+        if self.drawn is not None:
+            plain["drawn_from"] = self.drawn.total
+            for entry, finding in zip(plain["findings"], self.items, strict=True):
+                entry["in_all_rows"] = list(self.in_all_rows(finding)) if finding.kind != "copies" else None
+        return plain
 
     def to_frame(self) -> Any:
         """Return the findings as a frame of the kind of the data: kind, sentence, reason, columns, count, and so on."""
@@ -165,6 +202,9 @@ class Findings:
             "severity": np.repeat(np.array([finding.severity for finding in self.items], dtype=np.float64), sizes),
             "row": rows,
         }
+        if self.drawn is not None and self.drawn.places is not None:
+            places = self.drawn.places.take(rows)
+            new |= {name: places[name].to_numpy() for name in places.column_names}
         marked = tables.with_columns(self.data.take(rows), new)
         return marked.select([*new, *(name for name in marked.column_names if name not in new)])
 
@@ -186,8 +226,17 @@ class Findings:
 
     def __str__(self) -> str:
         lines = [self.verdict]
+        if self.drawn is not None:
+            drawn = f"These {self.data.num_rows:,} rows were drawn at random from {self.drawn.total:,}"
+            lines.append(f"{drawn}, and are counted from 0.")
         for finding in self.items[:SCREEN]:
             lines += ["", *lines_of(finding, self.data)]
+            if self.drawn is None or not finding.count:
+                continue
+            low, high = self.in_all_rows(finding)
+            like_these = f"Of all rows, {low:,} to {high:,} are likely such rows."
+            rare = "Of all rows, a larger share are copies: two copies of a row are seldom both drawn."
+            lines.append(f"{'':14}{rare if finding.kind == 'copies' else like_these}")
         if len(self.items) > SCREEN:
             lines += ["", f"and {len(self.items) - SCREEN} more: to_frame() has them all."]
         if self.causes and (odd := sum(cause.count for cause in self.causes)):
@@ -207,6 +256,8 @@ def lines_of(finding: Finding, data: pa.Table) -> list[str]:
     below = [". ".join(filter(None, [_capital(finding.reason), _capital(how_odd(finding.severity))]))]
     if finding.examples:
         below.append(f"Such as {example_words(finding, data)}")
+    if finding.certificate:
+        below.append(finding.certificate)
     if finding.advice:
         below.append(f"→ {finding.advice}")
     return [

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from centrality.chain import Chain
 from centrality.findings.columns import GapWords, is_gap_word, structures_in
 from centrality.findings.finding import Finding, Findings, as_kind_of, verdict_of
 from centrality.findings.kinds import KINDS
+from centrality.findings.kinds.numbers import find_far_numbers
 from centrality.findings.sheet import Sheet
 from centrality.fuse import FUSE
+from centrality.model.fitted import map_valid_rows
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.representations import Images
@@ -82,9 +85,15 @@ def check(
             learned = learned.drop(structures_in(learned))
         changes: Sequence[Change] = ()
         old = None
-        odd_share = None if model is None else _odd_share(model, learned)
+        of_other_rows = model
+        seen_by_other = learned
         if against is not None:
-            old, changes, odd_share = _changes(against, learned, model, random_state)
+            old, seen_by_old, seen_by_other = _in_common(against, learned)
+            of_other_rows = _fit(seen_by_old, None, random_state, folder_of(against)) if model is None else model
+            if hasattr(of_other_rows, "representation_") and hasattr(of_other_rows.representation_, "unreadable"):
+                of_other_rows.representation_.unreadable = 1.0
+            changes = of_other_rows.drift(seen_by_other).changes()
+        odd_share = None if of_other_rows is None else _odd_share(of_other_rows, seen_by_other)
         fitted_here = model is None
         if model is None:
             model = _fit(learned, given, random_state, folder_of(rows))
@@ -105,12 +114,27 @@ def check(
             gap_words=_gap_words(rows, data) if isinstance(rows, str | os.PathLike) else {},
         )
         findings = independent(finding for find in KINDS for finding in find(sheet))
+        if of_other_rows is not None:
+            findings = _with_certificates(findings, of_other_rows, seen_by_other)
     findings.sort(key=lambda finding: -finding.weight)  # what is about no rows comes last
     verdict = verdict_of(findings, data.num_rows)
     if odd_share is not None and odd_share.at_least:
         others = "the earlier rows" if against is not None else "those of the model"
         verdict += f" Compared with {others}, {str(odd_share).replace('At least', 'at least')}"
     return Findings(verdict, tuple(findings), _cell_frame(sheet, findings, frame), data, sheet.causes)
+
+
+def far_numbers(rows: ModelRows | Path_, model: CentralityModel) -> list[Finding]:
+    """Find numbers that are far from all that the rest of their rows says, in columns that a model reads.
+
+    Of so many cells as odd, at most a tenth would be there by chance if the tails of ordinary cells are Pareto tails.
+    """
+    _, items, is_table = _laid_out(rows)
+    if not is_table:
+        return []
+    read = set(reader_of(model).input_spec().columns or items.column_names)
+    data = items.select([name for name in items.column_names if name in read])
+    return list(find_far_numbers(Sheet(data, data, model, None, 0)))
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -167,22 +191,28 @@ def _fit(
     return fit_default_model(items, random_state, folder=folder, given=_names(given) or None)
 
 
-def _changes(
-    against: ModelRows | Path_, new: Any, model: CentralityModel | None, random_state: int | None
-) -> tuple[pa.Table, Sequence[Change], OddShare | None]:
-    """Return earlier rows, and by a model of these in what the new ones differ, and how many are odd."""
+def _in_common(against: ModelRows | Path_, new: Any) -> tuple[pa.Table, Any, Any]:
+    """Return earlier rows as a table, and earlier and new ones as a model takes them, in the columns of both."""
     frame, items, _ = _laid_out(against)
-    old = as_arrow(frame)
     if isinstance(items, pa.Table) and isinstance(new, pa.Table):
         shared = [name for name in items.column_names if name in new.column_names]
         if not shared:
             raise InputError(f"The two files have no column in common: {', '.join(items.column_names[:5])}.")
         items = items.select(shared)
         new = new.select(shared)
-    earlier = _fit(items, None, random_state, folder_of(against)) if model is None else model
-    if hasattr(earlier, "representation_") and hasattr(earlier.representation_, "unreadable"):
-        earlier.representation_.unreadable = 1.0
-    return old, earlier.drift(new).changes(), _odd_share(earlier, new)
+    return as_arrow(frame), items, new
+
+
+def _with_certificates(findings: Sequence[Finding], model: CentralityModel, rows: Any) -> list[Finding]:
+    """Add to each finding how many of its rows are odd at least, by a model of other rows."""
+    units = map_valid_rows(reader_of(model).vectors(rows), model.fitted_.units)
+    certified = []
+    for finding in findings:
+        can_be = finding.count and finding.rows.max() < len(units)  # windows of a series are fewer
+        certificate = model.fitted_.certificate(finding.rows, units, float(model.t)) if can_be else None
+        text = "" if certificate is None or not certificate.at_least else str(certificate)
+        certified.append(replace(finding, certificate=text))
+    return certified
 
 
 def _odd_share(model: CentralityModel, rows: Any) -> OddShare | None:

@@ -89,8 +89,8 @@ class Certainty(FittedAttributes, ABC):
         """Say which rows of X are too odd for the tail of the others: for a file by itself, which tells no error rate.
 
         Among themselves rows have the p-values 1/n, 2/n, ..., whatever they are, so `detect` calls none of them. Here a
-        tail is fitted to the scores of the others instead, which is an assumption: of clean files of 1,200 rows one in
-        twenty has such a row. Rows that the model was fitted on, in their order, are scored by networks that were
+        tail is fitted to the scores of the others instead, which is an assumption: of clean files of 1,200 rows 8% have
+        such a row. Rows that the model was fitted on, in their order, are scored by networks that were
         trained without them.
 
         >>> import numpy as np
@@ -132,7 +132,7 @@ class Certainty(FittedAttributes, ABC):
         t = one_t(self.t if t is None else t)
         confidence = fraction("confidence", confidence)
         m = len(self.fitted_.inlier_scores(t))
-        chosen = self._ranks(self._units(rows), t)
+        chosen = self.fitted_.ranks(self._units(rows), t)
         if among is None:
             among = max(len(chosen), self.fitted_.remembered.seen)
         if isinstance(among, int | np.integer):
@@ -140,7 +140,7 @@ class Certainty(FittedAttributes, ABC):
                 raise InputError(f"among must be at least the {len(chosen):,} rows that were chosen, got {among}.")
             pool = np.concatenate([chosen, np.full(int(among) - len(chosen), m)])
         else:
-            pool = self._ranks(self._units(among), t)
+            pool = self.fitted_.ranks(self._units(among), t)
         return Certificate(len(chosen), most_ordinary(chosen, pool, m, confidence), len(pool), m, confidence)
 
     def odd_share(self, X: ModelRows, *, t: float | None = None, confidence: float = 0.95) -> OddShare:
@@ -170,13 +170,7 @@ class Certainty(FittedAttributes, ABC):
             or self.fitted_.remembered.estimated_overlap(vectors) > MOST_OVERLAP
         ):
             return OddShare(len(units), None, None, confidence)
-        return odd_share(self._ranks(units, t), m, confidence)
-
-    def _ranks(self, units: Matrix, t: float) -> NDArray[np.int64]:
-        """Return how many calibration rows score no higher than each row; of a row without a score, all may."""
-        calibration = self.fitted_.inlier_scores(t)
-        scores = self.fitted_.mixing.mixed(units, t)
-        return np.where(np.isnan(scores), len(calibration), np.searchsorted(calibration, scores, side="right"))
+        return odd_share(self.fitted_.ranks(units, t), m, confidence)
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
         """Say how much `centrality` would change with other random numbers: its standard error.

@@ -23,6 +23,7 @@ from centrality._internal.checks import InputError, optional
 from centrality._internal.devices import count_threads
 from centrality._internal.input import CheckedRows
 from centrality.analysis import conformal
+from centrality.analysis.certificate import Certificate, most_ordinary
 from centrality.analysis.drift import TrainingScores
 from centrality.analysis.report import Report
 from centrality.engine import engine
@@ -299,6 +300,14 @@ class FittedModel(FrozenArrays):
             return map_blocks(work, rows, self.device)
         return self.calibration.mixing.mixed(self.units(rows), t)
 
+    def require_ensemble(self) -> None:
+        """Raise if there is one network only: networks that differ show a standard error."""
+        if self.network.members < 2:
+            raise InputError(
+                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
+                "and remembers no rows. Call stability(X, rows) with the training rows X."
+            )
+
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the standard error of each centrality over other draws of training rows and networks.
 
@@ -306,11 +315,7 @@ class FittedModel(FrozenArrays):
         variance by balanced half-samples); for networks trained on the same rows, divide by √members.
         """  # (n,)
         members = self.network.members
-        if members < 2:
-            raise InputError(
-                "A standard error needs an ensemble, or training rows to train again on: this model has one network "
-                "and remembers no rows. Call stability(X, rows) with the training rows X."
-            )
+        self.require_ensemble()
 
         def of_members(block: CheckedRows) -> Matrix:  # (n, members, 2)
             outputs = require_finite_scores(self.scorer.of_rows(block, self.scaling))
@@ -443,6 +448,25 @@ class FittedModel(FrozenArrays):
         is_apart = np.zeros(len(scores), dtype=bool)
         is_apart[order[: conformal.count_apart(scores[order[: int((~np.isnan(scores)).sum())]])]] = True
         return is_apart
+
+    def ranks(self, units: Matrix, t: float) -> NDArray[np.int64]:
+        """Return how many calibration rows score no higher than each row; of a row without a score, all may."""
+        calibration = self.inlier_scores(t)
+        scores = self.mixing.mixed(units, t)
+        return np.where(np.isnan(scores), len(calibration), np.searchsorted(calibration, scores, side="right"))
+
+    def certificate(
+        self, rows: NDArray[np.intp], units: Matrix, t: float, confidence: float = 0.95
+    ) -> Certificate | None:
+        """Say how many of these rows, chosen among all with these units, are ordinary at most.
+
+        Nothing can be said without calibration rows, nor of the rows of the fit, which are among them: None.
+        """
+        if self.inliers is None or self.calibration_row_numbers(self.mixing.mixed(units, 0.5), 0.5) is not None:
+            return None
+        ranks = self.ranks(units, t)
+        m = self.calibration_count(t)
+        return Certificate(len(rows), most_ordinary(ranks[rows], ranks, m, confidence), len(ranks), m, confidence)
 
     def calibration_count(self, t: float) -> int:
         """Return how many calibration rows count as inliers at t; 0 if the model has none."""

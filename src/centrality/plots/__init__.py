@@ -15,6 +15,7 @@ from centrality.plots.figures import (
     score_maps,
     scores,
 )
+from centrality.plots.pictures import picture_heat
 from centrality.plots.timeline import timeline
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "hull",
     "images",
     "inside",
+    "picture_heat",
     "profile",
     "runtime",
     "score_maps",

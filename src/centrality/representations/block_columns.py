@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -265,11 +265,7 @@ class Pictures(BlockEncoder):
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
         assert self._images is not None
-        items: list[Any] = values.to_pylist()
-        if is_text(values.type) and self._folder is not None:  # paths begin there, or else here
-            for i, path in enumerate(items):
-                beside = Path(self._folder, path or "")
-                items[i] = str(beside) if path is not None and beside.exists() else path
+        items = self.items(values)
         encoded, fingerprint = self._images.vectors_or_none(items, self._memory if self._images.cache is None else None)
         if self.fingerprint:
             require_same(self.fingerprint, fingerprint, str(self._images.model))
@@ -286,6 +282,15 @@ class Pictures(BlockEncoder):
         return Contents(
             vectors, readable & ~empty, {NO_PICTURE: ~readable & ~absent, EMPTY: empty, ABSENT: absent & ~readable}
         )
+
+    def items(self, values: pa.ChunkedArray) -> list[object]:
+        """Return what can be opened as a picture, a path or bytes, for each cell; None for a gap."""
+        items: list[object] = values.to_pylist()
+        if is_text(values.type) and self._folder is not None:  # paths begin there, or else here
+            for i, path in enumerate(items):
+                beside = Path(self._folder, str(path or ""))
+                items[i] = str(beside) if path is not None and beside.exists() else path
+        return items
 
     def to_show(self, values: pa.ChunkedArray) -> list[object]:
         if is_text(values.type):

@@ -35,6 +35,8 @@ HIGHEST = 0.99  # a correlation
 DRAWN_IN = 3.0  # deviations beyond which a component says no more about the other block
 MOST_PAIRS = 10
 WEIGHT = 3.0  # of a block's number, and of a pair's, against that of a column
+MOST_SAID = 1_000_000
+LEAST_SAID = 5.0  # one in so many rows has blocks that go together as badly
 ODD_BY_ITSELF = float(np.sqrt(2 * np.log(20)))  # deviations of a block that explain why it goes together with nothing
 REST = "the other columns"  # the block of all columns that are none by themselves
 USUAL_RANGE = 3.0  # deviations beyond which a cell says no more about pictures and texts beside it
@@ -410,6 +412,23 @@ def blame(
             largest[here] = of_blocks[name][here]
         to_blame[pair_name(pair)] = blamed
     return to_blame
+
+
+def rounded(severity: float) -> str:
+    """Write a severity with two digits at most."""
+    unit = 10 ** max(0, int(np.log10(severity)) - 1)
+    return f"{min(round(severity / unit) * unit, MOST_SAID):,}"
+
+
+def in_words(severity: float) -> str:
+    """Say how badly two blocks go together.
+
+    >>> in_words(900.0), in_words(1.4)
+    ('go together as badly as 1 in 900', 'go together')
+    """
+    if not severity >= LEAST_SAID:
+        return "go together"
+    return f"go together as badly as 1 in {rounded(severity)}"
 
 
 def _plain(encoded: Mapping[str, Cells], *, drawn_in: bool = True) -> Matrix:

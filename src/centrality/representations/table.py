@@ -33,6 +33,7 @@ from centrality.representations.blocks import (
     BlockCells,
     MixedRows,
     blame,
+    in_words,
     part_of,
     severity_of,
 )
@@ -69,8 +70,6 @@ from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writin
 if TYPE_CHECKING:
     import torch
 
-MOST_SAID = 1_000_000
-LEAST_SAID = 5.0  # one in so many rows has blocks that go together as badly
 MOST_GAPS = 0.5  # a share of gaps above this is said, if it is more than that of fitting
 TIMES_MORE = 3.0  # by this factor
 LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
@@ -245,13 +244,45 @@ class Table(Representation):
         Without blocks, the result is empty.
         """
         check_is_fitted(self)
+        require(as_arrow(X).column_names, self.columns_ or [])
+        return {} if self._mixed is None else self.by_part(X)[0]
+
+    def by_part(self, X: ItemsLike) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        """Return the `severities` of rows and, by column, where they lie, like ones near each other: by one reading.
+
+        A column has as many numbers as its encoding, of a variance of about one in total; a block its main components.
+        """
+        check_is_fitted(self)
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
-        if self._mixed is None:
-            return {}
         encoded = self._encoded(table)
         self._joined(encoded, self._most_gaps, [])  # puts cells that cannot be read far off
-        return {name: severity_of(off) for name, off in self._mixed.by_block(encoded).items()}
+        by_block = {} if self._mixed is None else self._mixed.by_block(encoded)
+        places = {}
+        for name, cells in encoded.items():
+            encoder = self._encoders[name]
+            if isinstance(encoder, BlockEncoder) and isinstance(cells, BlockCells):
+                places[name] = encoder.place(cells.components)
+            else:
+                places[name] = cells.block
+        return {name: severity_of(off) for name, off in by_block.items()}, places
+
+    def block_kinds(self) -> dict[str, str]:
+        """Return the columns that are read as blocks, each with its kind: pictures, long texts or vector block."""
+        check_is_fitted(self)
+        encoders = self._encoders.items()
+        return {name: encoder.kind for name, encoder in encoders if isinstance(encoder, BlockEncoder)}
+
+    def pictures(self, X: ItemsLike) -> dict[str, list[object]]:
+        """Return by column what can be opened as a picture, a path or bytes, for each row; None where there is none."""
+        check_is_fitted(self)
+        table = as_arrow(X)
+        by_column = {}
+        for name, encoder in self._encoders.items():
+            if isinstance(encoder, Pictures):
+                encoder.use(self._images(), self.folder)
+                by_column[name] = encoder.items(table[name])
+        return by_column
 
     def block_names(self) -> list[str]:
         return [name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder | Vectors)]
@@ -268,39 +299,31 @@ class Table(Representation):
 
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)
-        blocks = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder)}
+        blocks = list(self.block_kinds())
         if block is not None and block not in blocks:
-            choices = first_few(list(blocks)) if blocks else "none: no column holds pictures, long texts or vectors"
+            choices = first_few(blocks) if blocks else "none: no column holds pictures, long texts or vectors"
             raise TableError(
                 f"block must be a column of pictures, long texts or vectors, got {block!r}. There are {choices}."
             )
-        table = as_arrow(X)
-        require(table.column_names, self.columns_ or [])
-        encoded = self._encoded(table)
-        self._joined(encoded, self._most_gaps, [])
-        places = []  # a column's numbers, of a variance of about one in total; of a block, its main components
-        for name, cells in encoded.items() if block is None else [(block, encoded[block])]:
-            places.append(blocks[name].place(cells.components) if isinstance(cells, BlockCells) else cells.block)
-        return np.concatenate(places, axis=1)
+        places = self.by_part(X)[1]
+        return np.concatenate(list(places.values()), axis=1) if block is None else places[block]
 
     def places_around(
         self, query: object, among: ItemsLike, block: str | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         check_is_fitted(self)
         is_phrase = isinstance(query, str) and re.search(PICTURE_NAME, query) is None
-        what, kind = ("a phrase", LongTexts) if is_phrase else ("a picture", Pictures)
-        columns = [name for name, encoder in self._encoders.items() if isinstance(encoder, kind)]
-        block = columns[0] if block is None and len(columns) == 1 else block
-        if block not in columns:
-            parts = "long texts" if is_phrase else "pictures"
-            if not columns:
-                raise TableError(f"A column of {parts} was wanted to look for {what}, but this model reads none.")
-            raise TableError(
-                f"block must be a column of {parts} to look for {what}, got {block!r}. There are {first_few(columns)}."
-            )
-        assert block is not None
-        encoder = self._encoders[block]
-        assert isinstance(encoder, LongTexts | Pictures)
+        kind, parts = (
+            (LongTexts, "long texts to look for a phrase") if is_phrase else (Pictures, "pictures to look for one")
+        )
+        columns = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, kind)}
+        if not columns:
+            raise TableError(f"A column of {parts} was wanted, but this model reads none.")
+        block = next(iter(columns)) if block is None and len(columns) == 1 else block
+        if block is None or block not in columns:
+            there = first_few(list(columns))
+            raise TableError(f"block must be a column of {parts}, got {block!r}. There are {there}.")
+        encoder = columns[block]
         if isinstance(encoder, Pictures):
             encoder.use(self._images(), self.folder)
         return encoder.place_of(block, query), self.places(among, block)
@@ -459,14 +482,10 @@ class Table(Representation):
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
         if name == self.vectors:
-            if not are_vectors(values):
-                raise TableError(
-                    f"vectors: a column of lists of numbers was wanted, such as embeddings, but {name!r} holds "
-                    f"{values.type}. Name another column."
-                )
-            encoder = Vectors.fit(name, values)
+            encoder = Vectors.fit(name, values) if are_vectors(values) else LeftOut(f"it holds {values.type}")
             if isinstance(encoder, LeftOut):
-                raise TableError(f"vectors: column {name!r} holds none, {encoder.why}. Name another column.")
+                wanted = f"vectors: lists of numbers, such as embeddings, were wanted in column {name!r}"
+                raise TableError(f"{wanted}, but {encoder.why}. Name another column.")
             return encoder
         if self.vectors is not None and name not in self._context:
             return LeftOut(f"it comes along with the vectors of {self.vectors!r}")
@@ -555,23 +574,6 @@ class Table(Representation):
         if self.blocks and are_long_texts(texts) and (long_texts := LongTexts.fit(name, texts)) is not None:
             return long_texts
         return Words.fit(name, texts)
-
-
-def rounded(severity: float) -> str:
-    """Write a severity with two digits at most."""
-    unit = 10 ** max(0, int(np.log10(severity)) - 1)
-    return f"{min(round(severity / unit) * unit, MOST_SAID):,}"
-
-
-def in_words(severity: float) -> str:
-    """Say how badly two blocks go together.
-
-    >>> in_words(900.0), in_words(1.4)
-    ('go together as badly as 1 in 900', 'go together')
-    """
-    if not severity >= LEAST_SAID:
-        return "go together"
-    return f"go together as badly as 1 in {rounded(severity)}"
 
 
 def _to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:

@@ -1,6 +1,6 @@
 // The bytes that src/centrality/apps/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedAnswers, EmbeddedPictures, Findings, Header, Mixing, StoredArray, Texts, TimelineNames, Why } from "./header";
+import type { Axes, EmbeddedAnswers, EmbeddedPictures, Findings, Header, Mixing, Part as StoredPart, StoredArray, Texts, TimelineNames, Why } from "./header";
 import { type Summary, summaryOf } from "./summary";
 import { brief, moments, plain } from "./words";
 
@@ -17,6 +17,9 @@ export interface Column {
   brief: (row: number) => string; // for cards: long numbers lose digits, which three dots tell
   summary?: () => Summary; // of numbers and dates, made when it is first asked for
 }
+
+/** A part of each row, or two that should go together: for each row, one in how many is as odd; NaN where it is missing. */
+export type Part = Pick<StoredPart, "name" | "kind"> & { odd: Float32Array };
 
 export interface Data {
   title: string;
@@ -53,6 +56,8 @@ export interface Data {
   mayBeGiven: string[]; // those that could be, where the host can fit the model anew
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   timeline?: TimelineNames; // rows are moments of series
+  parts: Part[]; // of a row: its pictures, texts, vectors and other columns; none if it is one thing
+  alike: boolean; // the host says which rows are like one
   sides?: [string, string]; // two groups that are compared to begin with, as sides.ts spells them
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
@@ -138,6 +143,8 @@ function read(whole: ArrayBuffer, print: string): Data {
     jobs: Boolean(header.jobs),
     timeline: header.timeline,
     sides: header.sides,
+    parts: (header.parts ?? []).map(({ name, kind, severity }) => ({ name, kind, odd: get<Float32Array>(severity) })),
+    alike: Boolean(header.alike),
     print,
     end: () => undefined,
   };

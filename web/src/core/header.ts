@@ -95,6 +95,7 @@ export interface Finding {
   examples: number[];
   typical: number | null;
   advice: string;
+  certificate: string;
 }
 
 export interface Findings {
@@ -107,6 +108,12 @@ export interface TimelineNames {
   time: string;
   by: string;
   channels: string[];
+}
+
+export interface Part {
+  name: string;
+  kind: "picture" | "text" | "vector" | "rest" | "pair";
+  severity: StoredArray;
 }
 
 export interface Header {
@@ -138,6 +145,8 @@ export interface Header {
   may_be_given?: string[];
   sides?: [string, string];
   timeline?: TimelineNames;
+  parts?: Part[];
+  alike?: boolean;
 }
 
 export interface Reason {

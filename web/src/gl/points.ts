@@ -22,6 +22,7 @@ export interface Look {
 export const FILTERED = 1; // states of a row
 export const SELECTED = 2;
 
+// What is odd stands out in either light: larger, and in the dark, where its blues are dim, before paler typical rows.
 const VERTEX = `#version 300 es
 in vec2 position; in vec2 units; in float value; in float state;
 uniform float size, byScore, limit, chosen, lit, dark, alpha;
@@ -39,7 +40,6 @@ void main() {
   float at = clamp((shown - range.x) / max(range.y - range.x, 1e-6), 0.0, 1.0);
   colour = vec4(texelFetch(colours, ivec2(int(at * 255.0 + 0.5), 0), 0).rgb, alpha);
   if (value < 0.0 && byScore < 0.5) colour.rgb = faint;
-  // What is odd stands out in either light: larger, and in the dark, where its blues are dim, before paler typical rows.
   float oddness = byScore > 0.5 ? 1.0 - at : 0.0;
   if (dark > 0.5) colour.a *= 0.76 + 0.24 * smoothstep(0.3, 0.9, oddness);
   if (lit > 0.5 && selected) colour = vec4(oddInk, 1.0);

@@ -18,7 +18,7 @@ export interface Keeper {
 }
 
 /** What can be asked of Python: of one row, or, from `review` on, of those that are given. */
-type Question = "why" | "words" | "texts" | "typical" | "findings" | "copies" | "review" | "pick" | "selection";
+type Question = "why" | "words" | "texts" | "typical" | "findings" | "copies" | "review" | "pick" | "selection" | "alike" | "certificate";
 
 export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view

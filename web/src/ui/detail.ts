@@ -2,13 +2,14 @@
 // card beside the point; the one that was chosen has it beside the map, where it covers nothing.
 
 import type { App, Changed, Part } from "../app";
-import { exact, many, plural, rounded, score, short, signed } from "../core/words";
+import { exact, many, plural, rounded, score, signed } from "../core/words";
 import { guiltyFirst } from "./typical";
-import type { Copies } from "./copies";
+import type { Alike } from "./alike";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 import { moreButton } from "./full";
-import { type Answers, guiltyFeatures, MOST_P, typicalLine, unitsAt, weighed } from "./why";
+import { partsOf } from "./things";
+import { type Answers, guiltyFeatures, rarity, typicalLine, unitsAt, weighed } from "./why";
 import type { Column } from "../core/data";
 
 const [COLUMNS, POINTED] = [8, 4]; // columns of a card, and of one that floats over the map
@@ -24,7 +25,7 @@ class Card {
   constructor(
     private readonly app: App,
     private readonly answers: Answers,
-    private readonly copies: Copies,
+    private readonly others: Alike,
     private readonly fixed: boolean,
     private readonly home: HTMLElement,
     private readonly filled: () => void,
@@ -49,8 +50,6 @@ class Card {
     const { app, fixed } = this;
     const { scores, data } = app;
     const [g, l] = heads(app, row);
-    const p = scores.pValue(row);
-    const about = data.about ? "about " : "";
     const { mark, tags, note, by, at } = app.marks.of(row);
     const said = [mark, tags, note, by && `by ${by}`, at].filter(Boolean).join(" · ");
     const named = guiltyFeatures(app, row, this.answers.now(row));
@@ -64,14 +63,15 @@ class Card {
           h("div.big", exact(scores.f[row]), score(scores.f[row])),
           h("div.place", { title: `rank ${many(scores.rank(row))} of ${many(data.n)}, from the most typical on` }, scores.standing(row)),
           h("div.soft", scores.beyond(row)),
-          p !== undefined && p <= MOST_P && h("div.soft", exact(p), `p-value ${about}${short(p)}`))),
+          h("div.soft", rarity(app, row)))),
+      partsOf(app, row, fixed),
       this.#crowd(row),
       fixed ? moreButton(app, row) : "",
       fixed ? h("div.along", h("span", data.given.length ? "its kind " : "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")) : "",
       h("div.reasons"),
       fixed ? typicalLine(app, row, this.answers) : "",
       h("dl", ...columns.flatMap((c) => [h("dt", { title: c.name }, c.name), h("dd", fixed ? {} : { title: c.text(row) }, (fixed ? c.text(row) : inDigits(c, row)) || "—")])),
-      fixed ? this.copies.of(row, () => row === this.row && this.show(row)) : "");
+      fixed ? this.others.of(row, () => row === this.row && this.show(row)) : "");
   }
 
   /** Points may lie on each other: only the nearest of them is told of. */
@@ -118,13 +118,13 @@ export class Detail implements Part {
   constructor(
     private readonly app: App,
     answers: Answers,
-    copies: Copies,
+    others: Alike,
     private readonly stage: HTMLElement,
     private readonly place: (row: number) => [number, number],
     covered: (row: number) => number,
   ) {
-    this.#pointed = new Card(app, answers, copies, false, stage, () => this.#stand(), covered);
-    this.#chosen = new Card(app, answers, copies, true, this.dock, () => undefined);
+    this.#pointed = new Card(app, answers, others, false, stage, () => this.#stand(), covered);
+    this.#chosen = new Card(app, answers, others, true, this.dock, () => undefined);
   }
 
   update(changed: Changed): void {

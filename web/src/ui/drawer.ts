@@ -1,7 +1,7 @@
 // The drawer below the map: the selected rows, or those that the filter leaves, as a table or as they look.
 
 import { any, type App, type Changed, type Part } from "../app";
-import { h, icon } from "./dom";
+import { h, icon, on } from "./dom";
 import { Gallery } from "./gallery";
 import { Rows } from "./rows";
 import type { State } from "../core/state";
@@ -15,6 +15,7 @@ export class Drawer implements Part {
   readonly #rows: Rows;
   readonly #views: Record<"table" | "gallery", Table | Gallery>;
   readonly #said = h("span.said", { role: "status" });
+  readonly #by = h("select.small", { label: "In which order" });
   readonly #modes: HTMLButtonElement[];
   #last = -1; // the row that was last picked here, from which a range begins
   #own = false; // the last pick was made here: nothing need be scrolled
@@ -24,8 +25,13 @@ export class Drawer implements Part {
     const pick = (row: number, event: MouseEvent | KeyboardEvent) => this.#pick(row, event);
     this.#views = { table: new Table(app, this.#rows, pick, () => this.#refresh()), gallery: new Gallery(app, this.#rows, pick) };
     this.#modes = MODES.map(([mode, name]) => h("button.small", { onclick: () => app.set({ table: mode }) }, name));
+    this.#by.append(h("option", { value: "f" }, "oddest first"), ...app.data.parts.map(({ name }) => h("option", { value: `+${name}` }, `oddest by ${name}`)));
+    on(this.#by, { change: () => {
+      this.#rows.order = { by: this.#by.value, down: false };
+      this.#refresh();
+    } });
     this.element = h("section.drawer", { label: "Rows", hidden: true },
-      h("div.row", h("h2", "Rows"), this.#said, h("span.modes", ...this.#modes),
+      h("div.row", h("h2", "Rows"), this.#said, this.#by, h("span.modes", ...this.#modes),
         h("button.plain", { label: "Close the table", onclick: () => app.set({ table: "" }) }, icon("close"))),
       this.#views.table.element, this.#views.gallery.element);
     const watch = new ResizeObserver(() => app.state.table && this.#view.refresh());
@@ -45,6 +51,8 @@ export class Drawer implements Part {
     const { table, pinned } = this.app.state;
     this.element.hidden = !table;
     if (!table) return;
+    this.#by.hidden = table === "table" || this.#by.options.length < 2;
+    this.#by.value = this.#rows.order.by;
     MODES.forEach(([mode], k) => {
       this.#modes[k].ariaPressed = String(mode === table);
       this.#views[mode].element.hidden = mode !== table;

@@ -4,6 +4,8 @@ import type { App } from "../app";
 import { guiltyFirst } from "./typical";
 import { ODD } from "../core/colours";
 import { h, s } from "./dom";
+import { blocksOf } from "../core/parts";
+import { thing } from "./things";
 import type { Heat, Why, Words } from "../core/header";
 import { mixer, type Pair } from "../core/mixing";
 import { adding, guiltyFeatures, NO_WORDS, unitsAt, warmth } from "./why";
@@ -14,7 +16,9 @@ const STOPS = 10; // on the way from global to local
 /** The row itself, small on a card and larger where there is room; "" if its columns stand below anyway. */
 export function face(app: App, row: number, large = false, why?: Why, words: Words = NO_WORDS): HTMLElement | "" {
   const { data } = app;
-  if (data.kind === "picture") return picture(app, row, why);
+  const shot = data.kind === "picture" ? picture(app, row, why) : "";
+  if (data.parts.length && !large) return thing(app, row, shot, cells(app, row, why));
+  if (shot) return shot;
   if (data.kind === "series" && data.curve) return h("span.face.curve", curve(app, row, data.curve(row), why));
   if (data.kind === "text") {
     const column = data.columns.find((c) => c.name === data.itemColumn);
@@ -22,9 +26,14 @@ export function face(app: App, row: number, large = false, why?: Why, words: Wor
     if (column) return h("span.face.text", column.text(row) || "—");
   }
   if (large) return ""; // its columns stand below
-  const columns = guiltyFirst(data.columns, guiltyFeatures(app, row, why)).slice(0, 4);
-  if (!columns.length) return h("span.face.text", `row ${data.id(row)}`);
-  return h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.brief(row) || "—")));
+  return cells(app, row, why) || h("span.face.text", `row ${data.id(row)}`);
+}
+
+/** The first cells of a row, those that make it odd first; parts that are seen by themselves are not among them. */
+function cells(app: App, row: number, why?: Why): HTMLElement | "" {
+  const seen = blocksOf(app.data).map(({ name }) => name);
+  const columns = guiltyFirst(app.data.columns, guiltyFeatures(app, row, why)).filter(({ name }) => !seen.includes(name)).slice(0, 4);
+  return columns.length > 0 && h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.brief(row) || "—"))) || "";
 }
 
 /** The text, with the words painted without which it would be more typical. */

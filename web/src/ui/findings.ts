@@ -92,12 +92,12 @@ export class FindingsPanel implements Part {
 
   #inside(found: Found): HTMLElement {
     const { app } = this;
-    const { rows, examples, advice } = found;
+    const { rows, examples, advice, certificate } = found;
     if (!rows.length) return h("div.inside", h("p", advice));
     const done = [...rows].filter((row) => app.marks.of(row).mark).length;
     const verdict = (mark: Exclude<Said, "">) =>
       h(`button.small.${mark}`, { title: `${mark} (${mark[0]}), all of them`, onclick: () => markAll(app, mark) }, mark, h("kbd", mark[0]));
-    return h("div.inside", advice && h("p.advice", advice), this.#examples(found),
+    return h("div.inside", advice && h("p.advice", advice), certificate && h("p.said", certificate), this.#examples(found),
       h("div.row", h("button.small", { onclick: () => app.set({ panel: "review", pinned: -1 }) }, `Review ${examples.length}`),
         h("span.said", `all ${many(rows.length)}:`), ...MARKS.map(verdict)),
       h("div.row", h("button.plain", { onclick: () => app.set({ selection: rows }) }, "select them"),

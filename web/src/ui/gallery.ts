@@ -8,6 +8,7 @@ import { Scroller } from "./scroller";
 import { score } from "../core/words";
 
 const SIZES = { picture: [92, 118], series: [150, 76], text: [240, 104], "": [240, 104] }; // pixels, wide and high
+const THING = [300, 150]; // of a row of several parts
 
 export class Gallery {
   readonly element: HTMLElement;
@@ -24,14 +25,19 @@ export class Gallery {
     this.element = this.scroller.element;
   }
 
+  get #size(): number[] {
+    const { data } = this.app;
+    return data.parts.length ? THING : SIZES[data.kind];
+  }
+
   get across(): number {
-    const [wide] = SIZES[this.app.data.kind];
+    const [wide] = this.#size;
     return Math.max(1, Math.floor(this.element.clientWidth / wide));
   }
 
   refresh(): void {
     this.#made.clear();
-    const [, high] = SIZES[this.app.data.kind];
+    const [, high] = this.#size;
     this.#list.style.gridTemplateColumns = `repeat(${this.across}, minmax(0, 1fr))`;
     this.#list.style.gridAutoRows = `${high}px`;
     this.scroller.size(Math.ceil(this.rows.list.length / this.across), high, 0);

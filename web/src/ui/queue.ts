@@ -5,7 +5,7 @@ import { any, type App, type Changed, type Part } from "../app";
 import { examplesOf } from "../core/findings";
 import { EVERY, NONE } from "../core/state";
 import { comparison } from "./typical";
-import type { Copies } from "./copies";
+import type { Alike } from "./alike";
 import { h, icon, on } from "./dom";
 import type { Words } from "../core/header";
 import type { Said } from "../host/marks";
@@ -13,8 +13,9 @@ import { moreButton } from "./full";
 import { markAll } from "./findings";
 import { Learn } from "./learn";
 import { Tags } from "./tags";
-import { type Answers, MOST_P, sentences, typicalLine, unitsAt, weighed } from "./why";
-import { exact, many, plural, score, short, signed } from "../core/words";
+import { partsOf } from "./things";
+import { type Answers, certify, rarity, sentences, typicalLine, unitsAt, weighed } from "./why";
+import { exact, many, plural, score, signed } from "../core/words";
 
 const FIRST = 100; // rows to review while no threshold says how many
 const MOST = 20_000; // rows of a queue
@@ -31,6 +32,7 @@ export class Queue implements Part {
   readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row" });
   readonly #verdicts: HTMLButtonElement[];
   readonly #undo = h("button.plain", { title: "Undo (u)", label: "Undo", onclick: () => this.#takeBack() }, icon("back"));
+  readonly #sure = h("p");
   readonly #tags: Tags;
   readonly #learn: Learn;
   #rows: number[] = []; // to be reviewed, from the oddest on
@@ -41,7 +43,7 @@ export class Queue implements Part {
   constructor(
     private readonly app: App,
     private readonly answers: Answers,
-    private readonly copies: Copies,
+    private readonly others: Alike,
   ) {
     this.#verdicts = VERDICTS.map(([said, key, name]) =>
       h(`button.verdict.${said}`, { title: `${name} (${key})`, "aria-pressed": "false", onclick: () => this.#say(said) }, name, h("kbd", key)));
@@ -50,7 +52,7 @@ export class Queue implements Part {
     this.#learn = new Learn(app, () => this.#anew());
     const step = (by: 1 | -1, label: string, key: string) => h("button.plain", { title: `${label} (${key})`, label, onclick: () => this.#step(by) }, by < 0 ? "‹" : "›");
     this.element = h("section.review", { label: "Review" },
-      h("h2", "Review", this.#progress, this.#whole), this.#bar,
+      h("h2", "Review", this.#progress, this.#whole), this.#bar, this.#sure,
       h("div.verdicts", ...this.#verdicts, step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
       this.#row, this.#more, this.#learn.element);
     this.#more.append(h("summary", "Tag, note"), this.#tags.element, this.#note);
@@ -75,6 +77,7 @@ export class Queue implements Part {
       : app.scores.ends(wanted, false, app.visible).filter((row) => !app.limit || app.flagged(row));
     this.#places = new Map(this.#rows.map((row, k) => [row, k]));
     this.#whole.hidden = !examples?.length;
+    if (this.#reviewing) this.#sure.replaceChildren(certify(app, this.#rows));
   }
 
   /** What a row is an example of. */
@@ -141,22 +144,19 @@ export class Queue implements Part {
     const { scores, data } = app;
     const why = this.answers.now(row);
     const reasons = why ? weighed(app, why.reasons, unitsAt(app, row), why.typical) : [];
-    const p = scores.pValue(row);
-    const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, scores.standing(row),
-      ...(p === undefined || p > MOST_P ? [] : [`p-value ${data.about ? "about " : ""}${short(p)}`])];
+    const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, scores.standing(row), rarity(app, row)].filter(Boolean);
     const cause = this.#cause(row);
     // Of pixels and moments nothing is told: they are painted on the row itself.
     const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
     this.#row.replaceChildren(
       h("p.facts", facts.join(" · "), data.kind ? "" : moreButton(app, row)),
       cause ? h("p.cause", cause) : "",
+      partsOf(app, row, true),
       told.length > 0 && h("h3", "Why it is odd") || "",
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
       typicalLine(app, row, this.answers),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
-      why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
-        h("button.plain", { onclick: () => this.#go(near) }, `${data.id(near)} (${score(scores.f[near])})`))) || "",
-      this.copies.of(row, () => row === this.#shown && this.#fill(row)));
+      this.others.of(row, () => row === this.#shown && this.#fill(row)));
   }
 
   /** The next row after a place that has no verdict yet; then those for later; -1 when all are done. */

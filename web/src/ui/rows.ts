@@ -7,7 +7,7 @@ import { differences } from "../core/differences";
 import { argsort, argsortTexts } from "../core/sorting";
 
 export interface Order {
-  by: string; // "row", "f", "mark", "tags", or "=" and a column's name
+  by: string; // "row", "f", "mark", "tags", "+" and a part's name, or "=" and a column's name
   down: boolean; // from the largest on
 }
 
@@ -42,6 +42,8 @@ export class Rows {
     const { by } = this.order;
     const { app } = this;
     if (by === "f") return app.scores.order;
+    const part = app.data.parts.find(({ name }) => by === `+${name}`);
+    if (part) return argsort(part.odd.map((odd) => -odd));
     if (by === "mark" || by === "tags") return byColumn(app, app.marks.columns().find(({ name }) => name === by)!); // which change
     if (!this.#sorted.has(by)) this.#sorted.set(by, by === "row" ? identity(app.data.n) : byColumn(app, app.data.columns.find((c) => `=${c.name}` === by)!));
     return this.#sorted.get(by)!;

@@ -5,6 +5,7 @@ import { differences } from "../core/differences";
 import { h, icon } from "./dom";
 import { heads } from "./faces";
 import { save } from "./save";
+import { certify } from "./why";
 import { csv, percent, plain, plural, score, short } from "../core/words";
 
 export class Selection implements Part {
@@ -29,6 +30,7 @@ export class Selection implements Part {
       h("dl", ...fact("median score", score(middle)),
         ...fact("from, to", `${score(sorted[0])}, ${score(sorted[count - 1])}`),
         ...differences(app.data, selection).slice(0, 4).flatMap(({ column, text }) => fact(column.name, text))),
+      certify(app, selection),
       h("div.row", {},
         h("button", { onclick: () => this.#save() }, icon("save"), " CSV"),
         h("button", { onclick: () => app.set({ panel: "compare", a: "selected", b: "" }) }, "Compare"),

@@ -3,12 +3,29 @@
 import type { App } from "../app";
 import { h } from "./dom";
 import type { Heat, Reason, TypicalWith, Why, Words } from "../core/header";
+import { partInWords } from "../core/parts";
 import { mixer, type Pair, weigher } from "../core/mixing";
-import { day, percent, rounded } from "../core/words";
+import { day, many, percent, rounded, short } from "../core/words";
 
 const REMEMBERED = 500; // answers
-export const MOST_P = 0.1; // p-values beyond it say nothing: the row is like many others
+const MOST_P = 0.1; // p-values beyond it say nothing: the row is like many others
 export const NO_WORDS: Words = { words: [], typical: [0, 0] };
+
+/** How rare a row is among the calibration rows: its p-value, and one in how many it is; "" if it is like many others. */
+export function rarity({ scores, data }: App, row: number): string {
+  const p = scores.pValue(row);
+  if (p === undefined || p > MOST_P) return "";
+  const one = Math.round(1 / p);
+  return `p-value ${data.about ? "about " : ""}${short(p)}: 1 in ${many(one)}${one > scores.known ? " or rarer" : ""}`;
+}
+
+/** Say of these rows how many are odd at least, if the host can tell; not while the dial is turned. */
+export function certify(app: App, rows: Iterable<number>): HTMLElement {
+  const said = h("span.said");
+  setTimeout(() => said.isConnected && app.host.ask?.<string>("certificate", 0, { rows: [...rows], t: app.state.t })
+    .then((text) => said.append(text), () => {}), 300);
+  return said;
+}
 
 export class Answers {
   readonly #known = new Map<number, Why>();
@@ -106,6 +123,8 @@ export function warmth(app: App, { width, height, values }: Heat, units: Pair, t
 
 /** A value of a column and what is usual there, in the data's own terms; "" where that cannot be said. */
 export function inItsTerms(app: App, name: string, row: number, usual?: string): string {
+  const part = partInWords(app.data, name, row);
+  if (part) return part;
   const column = app.data.columns.find((c) => c.name === name);
   if (usual && column) return `${column.text(row) || "missing"}, typically ${usual}`;
   if (!column?.values) return "";

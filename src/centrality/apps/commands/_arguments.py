@@ -73,6 +73,36 @@ def device_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
+def cluster_options(command: argparse.ArgumentParser) -> None:
+    """Add to a command the options for a folder of Parquet files that is larger than one machine."""
+    command.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="look at a folder of .parquet files on a Ray cluster: its address, auto for the one this machine belongs "
+        "to, local for a new one here",
+    )
+    command.add_argument(
+        "--sample",
+        type=count,
+        metavar="ROWS",
+        help="with --cluster: rows drawn for what is said of all (default: up to 200,000)",
+    )
+
+
+def require_cluster(arguments: argparse.Namespace, **elsewhere: object) -> bool:
+    """Say whether a cluster is to be used; raise if options come with it, or without it, that do not go together.
+
+    `elsewhere` are the options, by name, that only one machine understands.
+    """
+    if arguments.cluster is None:
+        if arguments.sample is not None:
+            raise InputError("--sample is for --cluster ADDRESS: without it, all rows are read.")
+        return False
+    if names := [f"--{name}" for name, value in elsewhere.items() if value is not None]:
+        raise InputError(f"--cluster looks at one folder of rows, file by file: leave out {' and '.join(names)}.")
+    return True
+
+
 def t_option(command: argparse.ArgumentParser) -> None:
     """Add to a command the option for one t."""
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")

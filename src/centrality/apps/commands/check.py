@@ -8,8 +8,10 @@ from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
     DATA,
     GIVEN_HELP,
+    cluster_options,
     column_names,
     reading_options,
+    require_cluster,
     require_output,
     rows_option,
     seed,
@@ -35,6 +37,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "finding",
     )
     command.add_argument("--html", type=Path, metavar="REPORT", help="write the report as a page of its own there")
+    cluster_options(command)
     reading_options(command)
     rows_option(command)
     rows_output(command, "the rows of all findings")
@@ -59,17 +62,21 @@ def run(arguments: argparse.Namespace) -> Result:
     require_rows_output(arguments)
     if arguments.html is not None:
         require_output(arguments.html, arguments)
+    settings = {
+        "label": arguments.label,
+        "given": None if arguments.given is None else column_names(arguments.given),
+        "time": arguments.time,
+        "by": arguments.by,
+        "model": None if arguments.model is None else load_rows_model(arguments.model),
+        "random_state": arguments.random_state,
+    }
     with working("Looking for what is wrong", arguments):
-        report = check(
-            arguments.data,
-            label=arguments.label,
-            against=arguments.against,
-            given=None if arguments.given is None else column_names(arguments.given),
-            time=arguments.time,
-            by=arguments.by,
-            model=None if arguments.model is None else load_rows_model(arguments.model),
-            random_state=arguments.random_state,
-        )
+        if require_cluster(arguments, against=arguments.against):
+            from centrality import distributed
+
+            report = distributed.check(arguments.data, sample=arguments.sample, address=arguments.cluster, **settings)
+        else:
+            report = check(arguments.data, against=arguments.against, **settings)
     result: Result = report.as_dict()
     result["text"] = str(report)
     if arguments.html is not None:

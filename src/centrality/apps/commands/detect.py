@@ -1,6 +1,8 @@
 """centrality detect: name the rows that are outliers, at an error rate that the user chooses."""
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from centrality._internal.text import number, share
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
     from centrality.analysis.conformal import Scores
     from centrality.bulk.adapter import Adapter
     from centrality.model.fitted import FittedModel
+    from centrality.model.interface import CentralityModel
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
 RULES = ("fdr", "false_positives", "contamination")
+MOST_BY_CELLS = 200_000  # rows of a file whose cells are compared: five seconds and 1 GB for 20 columns
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -55,7 +59,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     """Return the outliers, the oddest first, and the centrality below which rows were called outliers.
 
-    Where the rule calls none, `apart` are the rows that stand apart from the others.
+    Where the rule calls none, `apart` are the rows that stand out: by their scores, or by a number that is far from all
+    that the rest of the row says.
     """
     if _series.is_series(arguments):
         result = _series.detect(arguments)
@@ -101,8 +106,20 @@ def run(arguments: argparse.Namespace) -> Result:
         "smallest_p_value": smallest,
         "by_themselves": arguments.model is None,  # the model was fitted on the same rows
         "found": outliers,
-        "apart": [] if outliers else _rows_apart(fitted, units, t),
+        "apart": [],
     }
+    if not outliers:
+        cells: dict[int, tuple[str, float]] = {}
+        if arguments.data == "-":
+            result["cells_not_compared"] = "stdin can be read once only"
+        elif len(units) > MOST_BY_CELLS:
+            result["cells_not_compared"] = f"there are over {MOST_BY_CELLS:,} rows"
+        else:
+            cells = _far_cells(arguments.data, model)
+        result["apart"] = _rows_that_stand_out(fitted, units, t, cells)
+    named = np.array([row["row"] for row in outliers or result["apart"]], dtype=np.intp)
+    if len(named) and (certificate := fitted.certificate(named, units, t)) is not None:
+        result["certificate"] = asdict(certificate) | {"at_least": certificate.at_least, "text": str(certificate)}
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.data != "-" and (outliers or result["apart"] or arguments.output):  # stdin cannot be read again
@@ -139,18 +156,37 @@ def _outliers(
     return outliers, float(fitted.inliers.p_values(mixing, t, np.array([np.nanmin(scores)]))[0])
 
 
-def _rows_apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[str, Any]]:
-    """Return the rows that stand apart, the oddest first; they are compared with the others of the file."""
+def _far_cells(data: str, model: "CentralityModel") -> dict[int, tuple[str, float]]:
+    """Return, by row, the severest number that is far from all that the rest of the row says, and its severity."""
+    from centrality.findings.search import far_numbers
+
+    cells: dict[int, tuple[str, float]] = {}
+    for finding in far_numbers(data, model):
+        for row in finding.rows.tolist():
+            if finding.severity > cells.get(row, ("", 0.0))[1]:
+                cells[row] = (finding.sentence, finding.severity)
+    return cells
+
+
+def _rows_that_stand_out(
+    fitted: "FittedModel", units: "Scores", t: float, cells: dict[int, tuple[str, float]]
+) -> list[dict[str, Any]]:
+    """Return the rows that stand out among the others of the file, the oddest first: by their scores, then by a cell.
+
+    The severity of those that are named for a cell alone is the cell's.
+    """
     import numpy as np
 
     from centrality.analysis.conformal import p_values
     from centrality.analysis.severity import Tail, severity
 
-    separate = fitted.stands_apart(units, t)
+    by_score = fitted.stands_apart(units, t)
     scores = fitted.mixing.mixed(fitted.held_out_units(units), t)
-    others = np.sort(scores[~separate & ~np.isnan(scores)])
-    rows = np.flatnonzero(separate)
-    rows = rows[np.argsort(scores[rows], kind="stable")]
+    others = np.sort(scores[~by_score & ~np.isnan(scores)])
+    stands_out = by_score.copy()
+    stands_out[list(cells)] = True
+    rows = np.flatnonzero(stands_out)
+    rows = rows[np.lexsort([scores[rows], ~by_score[rows]])]
     columns: dict[str, Any] = {
         "row": rows,
         "centrality": fitted.mixing.centrality(units[rows], t),
@@ -158,7 +194,11 @@ def _rows_apart(fitted: "FittedModel", units: "Scores", t: float) -> list[dict[s
         "severity": severity(others, scores[rows], Tail.of(others)),
     }
     rows_as_columns = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return [dict(zip(columns, values, strict=True)) for values in rows_as_columns]
+    named = [dict(zip(columns, values, strict=True)) for values in rows_as_columns]
+    for row in named:
+        if not by_score[row["row"]]:
+            row["cell"], row["severity"] = cells[row["row"]]
+    return named
 
 
 def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "Adapter", new: dict[str, str]) -> None:
@@ -177,12 +217,17 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, adapter: "
             outlier["reasons"] = why
     if arguments.output is not None:
         kinds = {"row": np.int64, "reasons": object}  # no outliers have columns of the same types
-        rows = [outlier | {"reasons": in_words(outlier)} for outlier in outliers]
+        rows = [outlier | {"reasons": _why(outlier)} for outlier in outliers]
         values = {
             name: np.array([row[what] for row in rows], kinds.get(what, np.float64)) for name, what in new.items()
         }
         tables.write(tables.with_columns(table, values), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
+
+
+def _why(row: Mapping[str, Any]) -> str:
+    """Return the reasons for a row in one line, first the cell that it is named for."""
+    return ": ".join(filter(None, [row.get("cell", ""), in_words(row)]))
 
 
 def show(result: Result) -> str:
@@ -195,7 +240,9 @@ def show(result: Result) -> str:
     if rows_apart:
         count_apart = len(rows_apart)
         compared_with = result["rows"] - count_apart
-        heading = f"{count_apart:,} of {result['rows']:,} rows {'stands' if count_apart == 1 else 'stand'} apart {at}"
+        heading = f"{count_apart:,} of {result['rows']:,} rows {'stands' if count_apart == 1 else 'stand'} out {at}"
+        if by_cell := sum("cell" in row for row in rows_apart):
+            heading += f", {by_cell:,} by a cell alone" if by_cell < count_apart else " by a cell"
         why = (
             "by themselves, rows tell no error rate"
             if result["by_themselves"]
@@ -210,7 +257,7 @@ def show(result: Result) -> str:
     if rows:
         body = [
             [f"{row['row']:,}", share(row["centrality"]), share(row["p_value"]) if "p_value" in row else "",
-             severity_in_words(row, compared_with), in_words(row)]
+             severity_in_words(row, compared_with), _why(row)]
             for row in rows
         ]  # fmt: skip
         lines += aligned(["row", "centrality", "p-value", "ordinary rows as odd", "why"], body, left=(3, 4))
@@ -227,6 +274,10 @@ def show(result: Result) -> str:
             f"The oddest row has the p-value {smallest}, compared with {reference}. With more false alarms "
             "allowed (--false-positives N), more rows are called."
         )
+    if "cells_not_compared" in result:
+        lines.append(f"Cells were not compared: {result['cells_not_compared']}. centrality check FILE compares them.")
+    if result.get("certificate", {}).get("at_least"):
+        lines.append(result["certificate"]["text"])
     lines += counting_line(result, [row["row"] for row in rows])
-    name = "Rows apart" if rows_apart else "Outliers"
+    name = "Rows that stand out" if rows_apart else "Outliers"
     return "\n".join([*lines, *footer_lines(result, result["outliers"] or len(rows_apart), len(rows), name)])

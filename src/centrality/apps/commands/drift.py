@@ -1,6 +1,7 @@
 """centrality drift: say whether data has changed, against a model's training rows or against older data."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,11 +9,13 @@ from centrality._internal.checks import InputError
 from centrality.apps.commands import _series
 from centrality.apps.commands._arguments import (
     GIVEN_HELP,
+    cluster_options,
     column_names,
     count,
     device_option,
     load_model,
     reading_options,
+    require_cluster,
     require_output,
     seed,
     unreadable_option,
@@ -57,6 +60,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     device_option(command)
     unreadable_option(command)
+    cluster_options(command)
     reading_options(command)
 
 
@@ -76,7 +80,23 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.plot is not None:
         optional("matplotlib", "plots")
         require_output(arguments.plot, arguments)
-    report, unreadable = _compared(arguments)
+    if require_cluster(arguments, window=arguments.window, given=arguments.given):
+        from centrality import distributed
+
+        if Path(arguments.old).suffix != ".safetensors":
+            raise InputError(f"--cluster compares rows with a model: MODEL NEW was wanted, got {arguments.old}.")
+        arguments.model = Path(arguments.old)
+        report = distributed.drift(
+            load_model(arguments),
+            arguments.new,
+            sample=arguments.sample,
+            random_state=arguments.random_state,
+            address=arguments.cluster,
+        )
+        report = replace(report, reference=f"training rows of {arguments.old}")
+        unreadable = None  # the notes of the cluster count them
+    else:
+        report, unreadable = _compared(arguments)
     result: Result = {
         "changed": report.changed,
         "compared_with": report.reference,
@@ -91,6 +111,8 @@ def run(arguments: argparse.Namespace) -> Result:
         ],
         "text": str(report),
     }
+    if report.drawn_from is not None:
+        result["drawn_from"] = report.drawn_from
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.fail_on is not None and report.changed:

@@ -87,7 +87,10 @@ def show(result: Result) -> str:
         heading = f"row {row['row']:,}: centrality {share(row['centrality'])} at t = {number(result['t'])}"
         rare = severity_in_words(row, result["calibration_rows"])
         parts = [f"global {share(row['global'])}", f"local {share(row['local'])}"]
-        parts += [f"{rare} ordinary rows is as odd"] if rare else []
+        if rare:
+            low, high = row["p_value_interval"]
+            p_value = f"p-value {share(row['p_value'])}, between {share(low)} and {share(high)} (95%)"
+            parts += [p_value, f"{rare} ordinary rows is as odd"]
         lines.append(paint(heading, "heading") + f" ({', '.join(parts)})")
         body = [
             [f"  {r['feature']}", number(r["value"])[:40], "" if r["typical"] is None else number(r["typical"])[:40],

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from centrality._internal.checks import InputError
@@ -37,6 +38,11 @@ SAMPLE_BEYOND = 5  # times as many rows as a fit needs: then a sample is read, n
 TEXT_TOO = "Choose them with --columns; or take text, dates and gaps as they are: --represent table"
 NUMBERS = "numbers"  # the value of --represent for rows that are numbers already
 HELP = f"learn from rows: {DATA}"
+# Options that describe a new model.
+OF_A_NEW_MODEL = (
+    "columns", "represent", "given", "encoder", "pooling", "window", "step", "t", "metric", "noise_scale", "scaling",
+    "ensemble", "max_steps", "contamination", "holdout", "novelty",
+)  # fmt: skip
 # Options that are handed to the representation, under these names.
 REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
 
@@ -46,6 +52,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
     reading_options(command)
     vectors_options(command)
     command.add_argument("-o", "--output", type=model_path, required=True, metavar="MODEL", help="a .safetensors file")
+    command.add_argument(
+        "--update",
+        type=Path,
+        metavar="OLD",
+        help="go on learning from where this model stands, and say whether its threshold of outliers still holds",
+    )
     command.add_argument("--columns", metavar="a,b", help="the columns to learn from (default: all)")
     command.add_argument(
         "--represent",
@@ -87,7 +99,11 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.model.reader import reader_of
 
     require_output(arguments.output, arguments)
-    model, rows, total = learn(arguments)
+    threshold = ""
+    if arguments.update is None:
+        model, rows, total = learn(arguments)
+    else:
+        model, rows, total, threshold = _update(arguments)
     model.save(arguments.output)
     fitted = model.fitted_
     global_losses = fitted.history["global"]
@@ -105,12 +121,41 @@ def run(arguments: argparse.Namespace) -> Result:
         # Of each head, whether training has taught it something.
         "learned": fitted.report.learned if fitted.report is not None else {},
     }
+    if threshold:
+        result["threshold"] = threshold
     if total != rows.num_rows:
         result["sampled"] = rows.num_rows  # so many of the rows it learned from
     if facts := reader_of(model).about():
         result["representation"] = facts["reads"]
         result["doubts"] = facts["doubts"]
     return result
+
+
+def _update(chosen: argparse.Namespace) -> tuple["CentralityModel", "pa.Table", int, str]:
+    """Return the model that has gone on learning, its new rows, their number, and whether the threshold still holds."""
+    import numpy as np
+
+    from centrality.analysis.drift import threshold_in_words
+    from centrality.chain import load_rows_model
+
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    changed = [
+        f"--{name.replace('_', '-')}" for name in OF_A_NEW_MODEL if getattr(chosen, name) != parser.get_default(name)
+    ]
+    if changed:
+        raise InputError(f"--update goes on with the model as it is: leave out {', '.join(changed)}.")
+    rows, total = _rows(chosen)
+    model = load_rows_model(chosen.update)
+    before = model.fitted_
+    after = model.partial_fit(rows).fitted_
+    if before.inliers is None or after.inliers is None or not before.knows_offset_for(model.t):
+        return model, rows, total, ""
+    # Scores of two models have their own scales; people note thresholds as centralities.
+    offset = float(before.mixing.squeeze(np.array(before.offset_for(model.t))))
+    old, new = (fitted.mixing.squeeze(fitted.inlier_scores(model.t)) for fitted in (before, after))
+    holds = threshold_in_words(offset, new, old).removeprefix("it ")
+    return model, rows, total, f"The threshold of before, centrality {offset:.3f}, {holds}"
 
 
 def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table", int]:
@@ -211,6 +256,7 @@ def show(result: Result) -> str:
     return (
         f"{_how_it_went(result['learned'])} It learned from {sampled}{result['rows']:,} rows of {columns}.\n"
         + "".join(f"{line}\n" for line in how_read)
+        + "".join(f"{result[name]}\n" for name in ("threshold",) if name in result)
         + f"Model: {result['model']}"
     )
 

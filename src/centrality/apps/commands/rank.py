@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import asdict
 from textwrap import wrap
 
 from centrality._internal.checks import InputError
@@ -77,9 +78,19 @@ def run(arguments: argparse.Namespace) -> Result:
         if arguments.data == "-" or arguments.model is not None:
             raise InputError("--ties trains on the rows again: leave out MODEL, and give a file instead of stdin.")
         stability = model.stability(tables.read(arguments.data), t=t)
-        places = stability.places(np.array([row["row"] for row in ranked.worst], dtype=np.intp)).tolist()
-        for row, (first, last) in zip(ranked.worst, places, strict=True):
+        rows = np.array([row["row"] for row in ranked.worst], dtype=np.intp)
+        errors = stability.standard_error[rows].tolist()
+        for row, (first, last), error in zip(ranked.worst, stability.places(rows).tolist(), errors, strict=True):
             row["places"] = [first, last]
+            row["standard_error"] = error
+    fitted = model.fitted_
+    are_new = arguments.model is not None and ranked.rows != fitted.remembered.seen
+    if are_new and fitted.inliers is not None:  # the rows of a fit tell nothing of themselves
+        from centrality.analysis.certificate import certificate_of_p_values
+
+        p_values = np.array([row["p_value"] for row in ranked.worst])
+        certificate = certificate_of_p_values(p_values, ranked.rows, result["calibration_rows"])
+        result["certificate"] = asdict(certificate) | {"at_least": certificate.at_least, "text": str(certificate)}
     if arguments.by is not None:
         result["groups"] = [
             {"group": name, "rows": group.rows, "central": group.best, "peripheral": group.worst}
@@ -102,6 +113,8 @@ def show(result: Result) -> str:
     lines = _ends(result, f"{result['rows']:,} rows", result) if "groups" not in result else []
     for group in result.get("groups", []):
         lines += _ends(group, f"{group['rows']:,} rows of {group['group']}", result)
+    if result.get("certificate", {}).get("at_least") and "groups" not in result:
+        lines[-1:] = [f"The most peripheral: {result['certificate']['text']}", ""]
     rows_in_order = [row["row"] for end in (result["peripheral"], result["central"]) for row in end]
     return "\n".join([*lines[:-1], *counting_line(result, rows_in_order), *footer_lines(result, 0, 0, "All rows")])
 
@@ -128,6 +141,7 @@ def _ends(ends: Result, of: str, result: Result) -> list[str]:
             if "places" in row:
                 first, last = row["places"]
                 rare += f", place {first:,}" if first == last else f", place {first:,} to {last:,}"
+                rare += f", centrality ± {row['standard_error']:.2g}"
             why = ": ".join(filter(None, [rare, in_words(row)]))
             lines += wrap(why, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")
         lines.append("")

@@ -62,6 +62,16 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "than there are calibration rows, up to ten times as many",
     )
     command.add_argument(
+        "--intervals",
+        action="store_true",
+        help="add p_value_low and p_value_high: the true share of typical rows that look as odd lies between (95%%)",
+    )
+    command.add_argument(
+        "--standard-error",
+        action="store_true",
+        help="add standard_error: how much the centrality would change with other random numbers; of an ensemble only",
+    )
+    command.add_argument(
         "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
     )
     command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
@@ -140,7 +150,9 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         watch = DriftMonitor(
             model.fitted_.training_scores, arguments.drift_window, _warn, reader_of(model).names_of_vectors()
         )
-    if arguments.p_values or arguments.severity:
+    if arguments.standard_error:
+        model.fitted_.require_ensemble()
+    if arguments.p_values or arguments.severity or arguments.intervals:
         model.fitted_.calibration_rows()  # if there are none, say so before the work
     ts = arguments.t or [model.t]
     return ScoringJob(
@@ -149,6 +161,8 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "ScoringJo
         watch,
         progress,
         arguments.p_values,
+        intervals=arguments.intervals,
+        standard_error=arguments.standard_error,
         explain=arguments.explain,
         resume=arguments.resume,
         on_error=arguments.on_error,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.checks import InputError, InputTypeError, optional
 from centrality._internal.text import shortened
+from centrality.representations.block_columns import are_short, are_vectors, as_lists
 from centrality.tables.binary import IMAGE_SUFFIXES
 from centrality.tables.columns import is_number
 
@@ -70,7 +71,39 @@ def column_of(name: str, values: ArrowArray) -> Column:
             )
         )
         return Column(name, "number", plain.astype(np.float32) if is_exact else plain)
+    if (words := in_words(values)) is not None:
+        return _category_or_text(name, words)
     return _category_or_text(name, values)
+
+
+def in_words(values: pa.Array) -> pa.Array | None:
+    """Return what cells are that no reader wants to see written out; None if they are to be read.
+
+    >>> in_words(pa.array([[0.5] * 384, None, [0.5] * 12])).to_pylist()
+    ['vector of 384 numbers', None, 'vector of 12 numbers']
+    """
+    if are_bytes(values.type):
+        return pc.if_else(values.is_valid(), "picture" if _may_be_picture(values) else "bytes", None)
+    column = pa.chunked_array([values])
+    if not are_vectors(column) or are_short(column):
+        return None
+    lengths = pc.list_value_length(as_lists(column)).cast(pa.string())
+    return pc.binary_join_element_wise("vector of", lengths, "numbers", " ")
+
+
+def are_bytes(kind: pa.DataType) -> bool:
+    """Say whether cells are bytes, also such as Hugging Face's data sets hold pictures in."""
+    names = {field.name for field in kind} if pa.types.is_struct(kind) else set()
+    return (
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or ("bytes" in names and names <= {"bytes", "path"})
+    )
+
+
+def _may_be_picture(values: pa.Array) -> bool:
+    """Say whether the first cell of bytes begins as files of pictures do."""
+    first = next((cell for cell in values.to_pylist() if cell is not None), b"")
+    content = (first["bytes"] or b"\xff\xd8") if isinstance(first, dict) else first
+    return bool(content.startswith((b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"II*", b"MM\0*")))
 
 
 def _with_gaps(values: pa.Array) -> NDArray[np.float64]:

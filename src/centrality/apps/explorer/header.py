@@ -141,6 +141,7 @@ class Finding(TypedDict):
     examples: list[int]  # at most five of the rows
     typical: int | None  # a typical row, to set beside them
     advice: str  # what to do
+    certificate: str  # how many of the rows are odd at least; empty if nothing can say so
 
 
 class Findings(TypedDict):
@@ -161,6 +162,14 @@ class TimelineNames(TypedDict):
     time: str
     by: str  # the column that tells several series apart; "" if there is one series
     channels: list[str]
+
+
+class Part(TypedDict):
+    """A part of each row, or two that should go together; for each row, one in how many is as odd, NaN if missing."""
+
+    name: str
+    kind: Literal["picture", "text", "vector", "rest", "pair"]
+    severity: StoredArray
 
 
 class Header(TypedDict):
@@ -194,6 +203,8 @@ class Header(TypedDict):
     may_be_given: NotRequired[list[str]]  # columns that could be, where the host can fit the model anew
     sides: NotRequired[tuple[str, str]]  # two groups to compare, as `web/src/core/sides.ts` spells them
     timeline: NotRequired[TimelineNames]  # rows are moments
+    parts: NotRequired[list[Part]]  # of rows of pictures, long texts or vectors beside other columns
+    alike: NotRequired[bool]  # the host says which rows are like one
 
 
 # What a feature contributes to both units of a row, against those of a typical point;

@@ -50,12 +50,12 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
     @cache  # computed with the first answer: a page does not wait for it
     def indexes() -> tuple[Neighbours, Neighbours]:
         typical = np.sort(np.argsort(centrality, kind="stable")[n // 2 :])
-        return _nearest_among(vectors, typical, 1), _nearest_among(vectors, np.arange(n), NEAREST - 1)
+        return nearest_among(vectors, typical, 1), nearest_among(vectors, np.arange(n), NEAREST - 1)
 
     return lambda rows: np.hstack([nearest(rows) for nearest in indexes()])
 
 
-def _nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], count: int) -> Neighbours:
+def nearest_among(vectors: NDArray[np.floating], candidates: NDArray[np.intp], count: int) -> Neighbours:
     """Return a function that finds the nearest candidates of rows, the rows themselves left out."""
     from sklearn.neighbors import NearestNeighbors
 

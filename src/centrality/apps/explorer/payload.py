@@ -160,6 +160,10 @@ def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
         fields["sides"] = view.sides
     if view.timeline is not None:
         fields["timeline"] = view.timeline
+    if view.parts:
+        fields["parts"] = [
+            {"name": part.name, "kind": part.kind, "severity": buffers.add(part.severity)} for part in view.parts
+        ]
     if view.main_features:
         fields["guilty"] = list(view.main_features)
     if view.reasons is not None or view.neighbours is not None:
@@ -181,6 +185,7 @@ def optional_fields(view: View, buffers: Buffers, *, in_file: bool) -> Header:
     if view.live is not None:
         fields["typical_with"] = bool(view.live.columns) and view.reasons is not None and view.neighbours is not None
         fields["words"] = list(view.live.texts)
+    fields["alike"] = view.alike is not None
     if view.refit is not None:
         fields["may_be_given"] = list(view.may_be_given)
     fields["later"] = view.better_layout is not None

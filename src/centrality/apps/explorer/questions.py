@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.text import column_name
-from centrality.apps.explorer.content import Column, cell_texts
+from centrality.apps.explorer.content import Column, are_bytes, cell_texts, in_words
 from centrality.apps.explorer.header import Findings, Reason, TypicalWith, Why, Words
+from centrality.apps.explorer.parts import part_named
 from centrality.apps.explorer.session import Jobs, fields_of, row_numbers
 from centrality.apps.explorer.view import View
+from centrality.model.reservoir import MOST_OVERLAP
 from centrality.network.calibration import one_t
 from centrality.tables.csv import CsvSink
 
@@ -36,10 +38,28 @@ def selection_csv(view: View, request: object) -> str:
     names = {name: name if name not in cells.column_names else f"centrality {name}" for name in scores}
     table = pa.table({names[name]: values for name, values in scores.items()})
     for name in cells.column_names:
-        table = table.append_column(name, cells[name])
+        writable = not are_bytes(cells[name].type)
+        table = table.append_column(name, cells[name] if writable else in_words(cells[name].combine_chunks()))
     file = io.BytesIO()
     CsvSink(file, table.schema).write(table)
     return file.getvalue().decode()
+
+
+def certificate(view: View, request: object) -> str:
+    """Say how many of the rows of {"rows": [...], "t": ...} are odd at least; an empty text if nothing can be said.
+
+    The rows that the model was fitted on tell nothing of themselves.
+    """
+    fields = fields_of(request)
+    rows = row_numbers(fields, "rows", len(view))
+    t = one_t(fields.get("t"))
+    if not isinstance(view.jobs, Jobs) or not len(rows):
+        return ""
+    fitted = view.jobs.model.fitted_
+    if fitted.remembered.estimated_overlap(view.jobs.vectors) > MOST_OVERLAP:
+        return ""
+    certificate = fitted.certificate(rows, view.units, t)
+    return "" if certificate is None or not certificate.at_least else str(certificate)
 
 
 def exact_cells(view: View, *, in_file: bool) -> list[Column]:
@@ -56,6 +76,8 @@ def exact_cells(view: View, *, in_file: bool) -> list[Column]:
             is_exact = texts == column.texts
         elif column.name not in table.column_names or _is_exact(column, table[column.name], in_file=in_file):
             continue
+        elif column.kind == "category" and in_words(table[column.name].combine_chunks()) is not None:
+            continue  # a file of vectors and pictures, written out, would be many times as large
         else:
             texts = tuple("" if text is None else text for text in cell_texts(table[column.name]).to_pylist())
             is_exact = column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
@@ -159,6 +181,14 @@ def typical_with(view: View, row: int, t: object) -> TypicalWith:
     return {"columns": [], "like": like, "units": pair(view.units[row])}
 
 
+def alike(view: View, row: int, part: object) -> list[int]:
+    """Return the rows that are most like one, by all of it or by the part that is named, the nearest first."""
+    name = part_named(view.parts, part)
+    if view.alike is None:
+        raise InputError("There is no model behind this page that could say which rows are alike.")
+    return view.alike(row, name)
+
+
 def words(view: View, row: int, column: object) -> Words:
     """Return what each word of a text of a row adds to the row's units."""
     if view.live is None or column not in view.live.texts:
@@ -195,11 +225,13 @@ def jobs(view: View) -> Jobs:
 ANSWERS: dict[str, Callable[[View, int, object], object]] = {
     "why": lambda view, row, _: why(view, row),
     "words": words,
+    "alike": alike,
     "texts": lambda view, row, _: whole_texts(view, row),
     "typical": typical_with,
     "findings": lambda view, _, __: findings(view),
     "copies": lambda view, row, _: jobs(view).copies_of(row),
     "review": lambda view, _, given: jobs(view).review(given),
     "pick": lambda view, _, given: jobs(view).pick(given),
+    "certificate": lambda view, _, given: certificate(view, given),
     "selection": lambda view, _, given: selection_csv(view, given),
 }

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
@@ -28,6 +28,7 @@ from centrality.apps.explorer.content import (
 )
 from centrality.apps.explorer.header import TimelineNames
 from centrality.apps.explorer.layout import Neighbours, UmapJob, lay_out, neighbours_of, vectors_to_map
+from centrality.apps.explorer.parts import Alike, Part, Places, alike_by, parts_of, pictures_of
 from centrality.apps.explorer.session import (
     FILE,
     Checks,
@@ -103,6 +104,8 @@ class View:
     refit: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
     sides: tuple[str, str] | None = None  # two levels of columns that are compared to begin with
     timeline: TimelineNames | None = None  # the columns that make rows the moments of series
+    parts: tuple[Part, ...] = ()  # of rows of pictures, long texts or vectors beside other columns
+    alike: Alike | None = None  # a row and a part -> the rows that are most like it
 
     def __len__(self) -> int:
         return len(self.points)
@@ -135,6 +138,8 @@ class ScoredRows:
     items: Items  # what each looks like
     is_table: bool  # that is all a row is; else its vector says more
     editable: EditableRows | None  # what the model reads of each, if a reader can type it
+    parts: tuple[Part, ...] = ()  # how odd each part of it is
+    places: Callable[[str], Places] | None = None  # where it lies, by the name of a part
 
     def take(self, rows: NDArray[np.intp]) -> "ScoredRows":
         """Return these rows only."""
@@ -148,7 +153,13 @@ class ScoredRows:
             table=self.table.take(rows),
             items=self.items.take(rows),
             editable=None if self.editable is None else self.editable.of(rows),
+            parts=tuple(part.take(rows) for part in self.parts),
+            places=None if self.places is None else partial(_places_of_rows, self.places, rows),
         )
+
+
+def _places_of_rows(places: Callable[[str], Places], rows: NDArray[np.intp], part: str) -> Places:
+    return places(part)[rows]
 
 
 class ViewOptions(TypedDict, total=False):
@@ -229,7 +240,7 @@ def view_of(
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
 
     # 3. Lay the rows out.
-    vectors = vectors_to_map(model, scored.vectors)
+    vectors = vectors_to_map(model, scored.vectors) if scored.places is None else scored.places("")
     where = on[readable] if isinstance(on, np.ndarray) and len(on) == n else on
     layout = lay_out(
         vectors, scored.table, where, random_state, progress=progress, defer_umap=defer_umap, map_file=kept_map
@@ -237,7 +248,9 @@ def view_of(
 
     # 4. Prepare the answers to what a reader may ask. Copies are found by cells, texts or vectors.
     features, reasons, main_features = _reasons(model, scored)
-    live = None if scored.editable is None else Live(model, scored.editable, view_columns)
+    unlike = {part.name for part in scored.parts if part.kind in ("picture", "vector")}  # nobody types these
+    typed = tuple(column for column in view_columns if column.name not in unlike)
+    live = None if scored.editable is None else Live(model, scored.editable, typed)
     calibrated = model.fitted_.inliers
     kind = reader_of(model).input_spec().kind
     is_short = scored.is_table or scored.vectors.shape[1] <= scored.table.num_columns
@@ -279,6 +292,8 @@ def view_of(
         better_layout=layout.better_layout,
         jobs=Jobs(X, {"model": model}, model, scored.vectors, find_copies, by_cells, groups),
         given=tuple(reader_of(model).given()),
+        parts=scored.parts,
+        alike=alike_by(scored.places, vectors),
     )
 
 
@@ -361,6 +376,12 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
     if (looks := reader.shown(X)) is not None:
         items = items_of(looks, len(units))
         items = items if reading.kind == "series" else replace(items, column=(reading.columns or ["item"])[0])
+    parts: tuple[Part, ...] = ()
+    places = None
+    if reading.kind == "table":
+        cells = as_arrow(X)
+        items = pictures_of(model, cells) or items
+        parts, places = parts_of(model, cells)
     if table is not None:
         table = table.take(rows) if reading.one_series else table
     elif reading.kind == "table":
@@ -372,7 +393,7 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
         table = pa.table({"row": rows})
     if reading.kind == "images" and is_table:
         table = with_folders(table, (reading.columns or ["path"])[0])
-    return ScoredRows(vectors, units, rows, table, items, is_table, editable)
+    return ScoredRows(vectors, units, rows, table, items, is_table, editable, parts, places)
 
 
 def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
