@@ -128,7 +128,12 @@ BY_HAND = (
         results=("series", "series_*"),
     ),
     _measured("mixed_tables", *SAME_SCORES, *COLUMNS, results=("mixed_tables", "mixed_tables_faults")),
-    _measured("mixed_rows", *SAME_SCORES, *COLUMNS, results=("mixed_rows", "mixed_rows_reasons", "mixed_rows_time")),
+    _measured(
+        "mixed_rows",
+        *SAME_SCORES,
+        *COLUMNS,
+        results=("mixed_rows", "mixed_rows_reasons", "mixed_rows_markup", "mixed_rows_time"),
+    ),
     _measured(
         "picture_regions",
         "benchmarks/_planted_pictures.py",

@@ -184,6 +184,16 @@ COLUMNS: dict[str, dict[str, str | Callable[[Row], str]]] = {
         "fault": "{fault}",
         "became odd": "{noticed:.3f}",
         "of these, the first reason names the part": "{part named first:.3f}",
+        "exactly": "{exactly:.3f}",
+    },
+    "mixed_rows_markup": {
+        "rows": "{rows:,.0f}",
+        "with a `<font>`": "{with <font>:.0f}",
+        "among the oddest": "{oddest:.0f}",
+        "by the whole at t = 0": "{global:.1f}",
+        "at t = 0.5": "{whole:.1f}",
+        "at t = 1": "{local:.1f}",
+        "by the description": "{description:.1f}",
     },
     "mixed_rows_time": {
         "rows of a vector of 384, a text and ten numbers": "{rows:,.0f}",

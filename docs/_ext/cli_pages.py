@@ -13,7 +13,7 @@ os.environ["COLUMNS"] = "84"  # argparse breaks its lines for a terminal: let it
 GROUPS = {
     "Begin": ("check",),
     "Learn and score": ("fit", "score", "rank", "detect", "explain", "drift", "watch"),
-    "Finish the job": ("refine", "pick", "copies", "labels"),
+    "Finish the job": ("refine", "pick", "copies", "similar", "labels"),
     "Look": ("plot", "explore", "inspect", "depth"),
     "Elsewhere": ("export", "serve", "mcp"),
     "Try and set up": ("datasets", "demo", "completion", "version", "reproduce"),

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
@@ -30,6 +31,9 @@ from centrality.representations.blocks import nearest_rows, part_of
 from centrality.series import Timeline
 from centrality.tables import with_columns
 from centrality.tables.columns import first_few
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 # Settings that mean nothing on another machine.
 NOT_SAVED = ("cache", "device", "download", "folder", "progress", "unreadable")
@@ -96,11 +100,12 @@ class Chain(CentralityModel):
         X = read_once(X)
         with unchanged_on_failure(self):
             self.representation_ = clone(self.representation)
-            Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
-            # Context that is the same in every row distinguishes no rows.
             context = [model.given] if isinstance(model.given, str) else model.given
             names = list(context) if isinstance(context, Iterable) else []
+            self.representation_.read_context([name for name in names if isinstance(name, str)])
+            Z = self.representation_.fit_transform(X)
+            # Context that is the same in every row distinguishes no rows.
             if constant := [name for name in names if name in self.representation_.watched()]:
                 verb = "is" if len(constant) == 1 else "are"
                 warn_caller(f"given: {first_few(constant)} {verb} the same in every row, and ignored.")
@@ -153,8 +158,13 @@ class Chain(CentralityModel):
         complete = nw.from_native(with_columns(frame.rename(names).to_native(), columns), eager_only=True)
         return complete.select(list(columns)).to_native()
 
-    def like(self, X: ModelRows, among: ModelRows, *, top: int = 10, block: str | None = None) -> NDArray[np.intp]:
+    def like(
+        self, X: "ModelRows | str | Path | Image", among: ModelRows, *, top: int = 10, block: str | None = None
+    ) -> NDArray[np.intp]:
         """Return the positions of the `top` rows of `among` that are most like each row of X, the nearest first.
+
+        X may be a phrase, such as "red lamp", or a picture: a file's name or an image of PIL. Then rows are found by
+        their long text, or by their picture; `block` names the column where there are several.
 
         Every part of a row counts alike, or only this `block`: the column of a picture, a long text or a vector. Rows
         equal to that of X are left out, so that it may be among them. The result is (n, top).
@@ -169,9 +179,7 @@ class Chain(CentralityModel):
         [48, 52]
         """
         check_is_fitted(self)
-        top = whole_number("top", top)
-        representation = self.representation_
-        return nearest_rows(representation.places(X, block), representation.places(among, block), top)
+        return most_similar(self.representation_, X, among, whole_number("top", top), block)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the chain, and of both parts by names such as `model__t`: of those fitted, too.
@@ -256,6 +264,20 @@ class Chain(CentralityModel):
         arrays |= {f"{LEARNED}{name}": array for name, array in learned.items()}
         complete = {"model": "Chain", "version": __version__, "representation": description, "fuse": header}
         model_file.write(path, complete, arrays)
+
+
+def most_similar(
+    representation: Representation,
+    X: "ModelRows | str | Path | Image",
+    among: ModelRows,
+    top: int,
+    block: str | None,
+) -> NDArray[np.intp]:  # (n, top)
+    """Return the positions of the rows that are most like each row of X, as `Chain.like` does."""
+    if isinstance(X, str | Path) or type(X).__module__.startswith("PIL."):
+        place, places = representation.places_around(X, among, block)
+        return nearest_rows(place, places, top, with_same=True)
+    return nearest_rows(representation.places(X, block), representation.places(among, block), top)
 
 
 def fuse_of(model: CentralityModel) -> FUSE:

@@ -249,3 +249,56 @@ def test_without_blocks_texts_are_words_and_lists_are_numbers(products):
 def test_vectors_and_texts_without_any_other_column_count_number_by_number(products):
     assert Table().fit(products[["embedding"]]).describe()["embedding"] == "vector of 12 numbers, scaled together"
     assert Table().fit(products[["text"]]).describe()["text"].startswith("text of")
+
+
+def test_a_phrase_finds_the_texts_about_it_and_a_picture_those_that_look_like_it(model, products, tmp_path):
+    about_light = products["text"].str.contains("bulb|shade|light|glow")
+    assert about_light[model.like("the light of a bulb", products, top=5)[0]].all()
+    pixels = products["picture"][11]
+    Image.fromarray(pixels).save(tmp_path / "like.png")
+    for picture in (Image.fromarray(pixels), tmp_path / "like.png", str(tmp_path / "like.png")):
+        assert model.like(picture, products, top=1)[0, 0] == 11  # a picture is no row: its own is found
+    assert 11 not in model.like(products.iloc[[11]], products, top=5, block="picture")
+
+
+def test_a_phrase_without_a_known_word_and_a_model_without_texts_are_errors(model, products, tmp_path):
+    with pytest.raises(InputError, match="'qwxz' is like nothing in column 'text': none of its words is in"):
+        model.like("qwxz", products)
+    with pytest.raises(InputError, match="it cannot be read as a picture, or shows nothing"):
+        model.like(str(tmp_path / "nowhere.png"), products)
+    with pytest.raises(InputError, match=r"to look for a phrase, got 'picture'\. There are 'text'"):
+        model.like("light", products, block="picture")
+    numbers = Chain(Table(), quick(max_steps=50)).fit(products[["price", "name"]])
+    with pytest.raises(InputError, match="long texts to look for a phrase was wanted, but this model reads none"):
+        numbers.like("light", products)
+
+
+def test_a_block_that_is_odd_by_itself_is_named_and_not_its_pair(model, products):
+    """A picture like no other goes together with nothing, but it is the picture that is to blame."""
+    odd = products.iloc[[11]].copy()
+    odd["picture"] = [np.random.default_rng(1).integers(0, 255, (16, 16, 3), dtype=np.uint8)]
+    assert model.blocks(odd)["picture"].iloc[0] > 20
+    assert model.reasons(odd, top=1)[0][0].feature == "picture"
+
+
+def test_the_smallest_correction_says_which_part_to_look_at(model, products):
+    odd = products.iloc[[11]].copy()
+    odd["embedding"] = [np.full(12, 60.0)]
+    (correction,) = model.smallest_correction(odd)
+    assert correction.look_at[0] == "embedding"
+    assert "look at embedding" in str(correction)
+    assert "numbers" not in str(correction)
+
+
+def test_the_smallest_correction_of_a_combination_names_the_two(model, products):
+    (correction,) = model.smallest_correction(products.iloc[[SWAPPED]])
+    assert set(correction.look_at) <= set(model.blocks(products.iloc[[SWAPPED]]).columns)
+    assert any(" and " in part for part in correction.look_at)
+
+
+def test_what_a_row_owes_to_its_parts_is_the_same_sum(model, products):
+    """A contribution goes from a pair to a part, and none is lost: as many as there were add up to the same."""
+    odd = products.iloc[[11]].copy()
+    odd["embedding"] = [np.full(12, 60.0)]
+    reasons = model.reasons(odd, top=20)[0]
+    assert sum(reason.contribution for reason in reasons) == pytest.approx(model.explain(odd).sum(), abs=0.05)

@@ -16,7 +16,7 @@ from centrality.model.fitted import FittedModel
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.network.calibration import checked_t
-from centrality.tables.columns import CellIssues
+from centrality.tables.columns import FEWEST_NUMBERS, CellIssues
 
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a row's profile
 MOST_GROUPS = 200
@@ -187,5 +187,11 @@ def _first(scores: NDArray[np.float64], top: int, apart: int = 1) -> NDArray[np.
 
 
 def cell_text(value: object) -> str:
-    """Write one cell: a whole number in full, since it may be an id; any other number by its first digits."""
+    """Write one cell: a whole number in full, since it may be an id; any other number by its first digits.
+
+    >>> cell_text([0.25, 0.5, 1.0] * 8), cell_text([4, 7])
+    ('of 24 numbers', '[4, 7]')
+    """
+    if isinstance(value, list) and len(value) >= FEWEST_NUMBERS and isinstance(value[0], int | float):
+        return f"of {len(value)} numbers"
     return number(value).replace(",", "") if isinstance(value, int | float) else number(value)

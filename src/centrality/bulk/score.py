@@ -28,6 +28,7 @@ from centrality.model.interface import CentralityModel
 from centrality.network.calibration import checked_t, one_t
 from centrality.network.scaling import dense
 from centrality.tables import files, formats
+from centrality.tables.beside import VECTORS, VectorsBeside
 from centrality.tables.binary import NOTE
 from centrality.tables.columns import ENOUGH_ROWS, CellIssues
 from centrality.tables.text import TextSource
@@ -304,6 +305,8 @@ def _score_batches(
         writing: Future[None] | None = None
         for table in adapter.read(source, ahead=not live, progress=job.progress):
             scored = with_scores(job, adapter, table)
+            if isinstance(source, VectorsBeside):
+                scored = scored.drop_columns([VECTORS])  # which stay in their own file
             if sink is None:
                 note = (
                     {NOTE: job.note(source.files[0].file if len(source.files) == 1 else None)}

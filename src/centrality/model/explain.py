@@ -290,13 +290,18 @@ class Correction:
     centrality: float
     corrected: float  # the centrality after the correction
     enough: bool  # whether the row would then not be odd; False if too many columns are odd
+    look_at: tuple[str, ...] = ()  # those of the columns that are pictures, long texts, vectors, or two that do not fit
 
     def __str__(self) -> str:
         if not self.columns:
             return f"row {self.row:,}: not odd" if self.enough else f"row {self.row:,}: no correction found"
         changes = [
+            f"look at {name}"
+            if name in self.look_at
             # For a text, no new value is known.
-            f"{name} other than {number(old)}" if new is None else f"{name} {number(new)} instead of {number(old)}"
+            else f"{name} other than {number(old)}"
+            if new is None
+            else f"{name} {number(new)} instead of {number(old)}"
             for name, old, new in zip(self.columns, self.before, self.after, strict=True)
         ]
         ending = "" if self.enough else "; still odd"
@@ -349,6 +354,8 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
     def score(points: Matrix) -> Matrix:
         return fitted.scores(points, t)
 
+    to_blame = reader.blocks_to_blame(vectors)
+    parts = {*reader.blocks(), *to_blame}
     rows = []
     for k, row in enumerate(np.asarray(dense(vectors), dtype=np.float64)):
         if np.isnan(row).any():
@@ -358,15 +365,21 @@ def corrections(reader: "RowReader", X: ModelRows, t: float) -> Corrections:
         corrected = _with_whole_counts(reader, row, change, owner, frequent)
         before, after = fitted.centrality(np.stack([row, corrected]), t)
         new_values = reader.values_of(corrected)
+        # Of two parts that do not go together, the one that is odd by itself, and any part once.
+        changed: dict[str, int] = {}
+        for group in change.groups:
+            name = to_blame[names[group]][k] if names[group] in to_blame else None
+            changed.setdefault(names[group] if name is None else name, group if name is None else names.index(name))
         rows.append(
             Correction(
                 row=k,
-                columns=tuple(names[group] for group in change.groups),
-                before=tuple(values[group][k] for group in change.groups),
-                after=tuple(new_values[group] for group in change.groups),
+                columns=tuple(changed),
+                before=tuple(values[group][k] for group in changed.values()),
+                after=tuple(new_values[group] for group in changed.values()),
                 centrality=float(before),
                 corrected=float(after),
                 enough=bool(change.enough and score(corrected[None])[0] >= bound),
+                look_at=tuple(name for name in changed if name in parts),
             )
         )
     return Corrections(tuple(rows))

@@ -79,6 +79,14 @@ class RowReader(ABC):
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return the values of the rows of X, feature by feature; `vectors` are the vectors of X."""
 
+    def blocks(self) -> list[str]:
+        """Return the features that are pictures, long texts or vectors."""
+        return []
+
+    def blocks_to_blame(self, vectors: CheckedRows) -> dict[str, NDArray[np.object_]]:
+        """Return, for each pair of parts by name, which of them is odd by itself and explains the pair; else None."""
+        return {}
+
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
         """Return the value of each feature that a vector stands for: by default, the vector's own numbers."""
         point = self.fitted.absolute(point[None])[0]
@@ -402,7 +410,11 @@ class RepresentationReader(RowReader):
         top: int = 3,
         names: Sequence[str] | None = None,
     ) -> Reasons:
-        """Put contributions into words; if a text is odd mostly by its rare words, say that other rows lack them."""
+        """Put contributions into words; if a text is odd mostly by its rare words, say that other rows lack them.
+
+        What a pair of parts contributes is the contribution of one of them where that is odd by itself.
+        """
+        contributions = self._of_blocks(contributions, vectors)
         reasons = super().reasons(t, scores, contributions, values, vectors, top=top, names=names)
         features = self.features_with_names().names
         rarities = self._representation.rarities()  # by feature, the number of a vector that measures rare words
@@ -424,6 +436,31 @@ class RepresentationReader(RowReader):
             for parts, reasons_of_row in zip(contributions, reasons.rows, strict=True)
         ]
         return replace(reasons, rows=rows)
+
+    def blocks(self) -> list[str]:
+        """Return the features that are pictures, long texts or vectors."""
+        return self._representation.block_names()
+
+    def blocks_to_blame(self, vectors: CheckedRows) -> dict[str, NDArray[np.object_]]:
+        """Return, for each pair of parts by name, which of them is odd by itself and explains the pair; else None."""
+        if not self._representation.pairs():
+            return {}
+        return self._representation.blocks_to_blame(np.asarray(self.fitted.absolute(np.asarray(dense(vectors)))))
+
+    def _of_blocks(self, contributions: Matrix, vectors: CheckedRows) -> Matrix:
+        """Return the contributions, those of pairs put down to the part that explains them."""
+        to_blame = self.blocks_to_blame(vectors)
+        if not to_blame:
+            return contributions
+        names = self.features_with_names().names
+        first_number = {name: int(np.flatnonzero(self.owner() == names.index(name))[0]) for name in names}
+        contributions = contributions.copy()
+        for pair, blamed in to_blame.items():
+            for name in set(blamed) - {None}:
+                rows = (blamed == name) & (contributions[:, first_number[pair]] < 0)
+                contributions[rows, first_number[name]] += contributions[rows, first_number[pair]]
+                contributions[rows, first_number[pair]] = 0.0
+        return contributions
 
     def windows_to_time(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
         """Turn scores of windows into scores of moments, if the rows are one series."""

@@ -62,6 +62,9 @@ class Representation(TransformerMixin, BaseEstimator):
         """Say for each of the `constants` that X has in which rows its value is another one."""
         return {}
 
+    def read_context(self, names: Sequence[str]) -> None:
+        """Note which columns a model takes as context, so that `fit` reads them whatever else it leaves out."""
+
     def describe(self) -> dict[str, str]:
         """Describe in words how each column is encoded."""
         raise NotImplementedError
@@ -85,15 +88,39 @@ class Representation(TransformerMixin, BaseEstimator):
         """Return one in how many rows is as odd, for each part of a row; empty where rows are not made of parts."""
         return {}
 
+    def block_names(self) -> list[str]:
+        """Return the columns that are one part each, of many numbers: pictures, long texts, vectors."""
+        return []
+
     def pairs(self) -> list[tuple[str, str]]:
         """Return the parts of a row of which two say something of each other."""
         return []
+
+    def blocks_to_blame(self, vectors: NDArray[np.floating]) -> dict[str, NDArray[np.object_]]:
+        """Return, for each of the `pairs` by name, which part of each row is odd by itself and explains it; else None.
+
+        A picture like no other goes together with no words.
+        """
+        return {}
 
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:  # (n, d)
         """Return where rows lie, so that like ones are near each other; only by this block, if one is named."""
         if block is not None:
             raise InputError(f"block={block!r}: this model reads rows as one part each. Leave it out.")
         return np.nan_to_num(np.asarray(self.transform(X), dtype=np.float64))
+
+    def places_around(
+        self, query: object, among: ItemsLike, block: str | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # (1, d), (n, d)
+        """Return where a phrase or a picture lies, and where rows do, by what answers to it: their text or picture."""
+        if self.kind not in ("text", "images"):
+            raise InputError(
+                f"A phrase or a picture was wanted where rows are texts or images, but this model reads {self.kind}: "
+                "give a row instead."
+            )
+        if block is not None:
+            raise InputError(f"block={block!r}: this model reads rows as one part each. Leave it out.")
+        return np.nan_to_num(np.asarray(self.transform([query]), dtype=np.float64)), self.places(among)
 
     def measurements(self) -> NDArray[np.bool_] | None:
         """Say which numbers of a vector measure something, all being scaled already; None: they are yet to be scaled.
@@ -162,13 +189,13 @@ def as_arrow(X: ItemsLike) -> pa.Table:
                 f"of shape {array.shape}."
             )
         columns = [column.tolist() if array.dtype == object else column for column in array.T]
-        return pa.table({f"x{j}": _column(f"x{j}", column) for j, column in enumerate(columns)})
+        return pa.table({f"x{j}": as_column(f"x{j}", column) for j, column in enumerate(columns)})
     if not nw.dependencies.is_pandas_dataframe(X):
         return nw.from_native(X, eager_only=True).to_arrow()
-    return pa.table({str(name): _column(str(name), X[name]) for name in X.columns})
+    return pa.table({str(name): as_column(str(name), X[name]) for name in X.columns})
 
 
-def _column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
+def as_column(name: str, values: Any) -> pa.ChunkedArray | pa.Array:
     """Return a column of pandas or numpy as Arrow holds it; raise if it cannot."""
     kind = str(values.dtype) if hasattr(values, "dtype") else ""
     if kind.startswith("complex"):

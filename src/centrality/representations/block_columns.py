@@ -4,7 +4,6 @@ Each gives one number, for how odd the cell is; its main components serve to com
 `blocks.py`. A cell that is missing, or a picture that cannot be read, says nothing: its row is scored by the rest.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from centrality._internal.checks import InputError
 from centrality._internal.model_file import Arrays
+from centrality.representations.base import as_column
 from centrality.representations.blocks import (
     FARTHEST,
     USUAL,
@@ -36,12 +36,22 @@ from centrality.representations.blocks import (
 from centrality.representations.columns import ColumnEncoder, LeftOut, mask_of, texts_of
 from centrality.representations.embedding import require_same
 from centrality.representations.images import Images, Memory
-from centrality.tables.columns import ABSENT, EMPTY, NO_PICTURE, NO_VECTOR, TableError, is_list, is_number, is_text
+from centrality.representations.lists import as_lists
+from centrality.tables.columns import (
+    ABSENT,
+    EMPTY,
+    FEWEST_NUMBERS,
+    NO_PICTURE,
+    NO_VECTOR,
+    TableError,
+    is_list,
+    is_number,
+    is_text,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-FEWEST_NUMBERS = 8  # of a vector: shorter lists are encoded number by number
 FEWEST_TEXTS = 500  # fewer are encoded by their n-grams: so few texts have few words in common
 MANY_WORDS = 8  # of a usual text of a column of long ones
 ENOUGH = 0.95  # the share of a column's cells that must be of a kind
@@ -65,6 +75,7 @@ class BlockEncoder(ColumnEncoder):
     main: MainComponents
     rarity: Rarity
     missing: float
+    says_nothing = "it is no such vector"
 
     def contents(self, name: str, values: pa.ChunkedArray, *, as_new: bool = False) -> Contents:
         """Read the cells; `as_new`: each as if it had not been among those of fitting."""
@@ -102,6 +113,15 @@ class BlockEncoder(ColumnEncoder):
     def place(self, components: Matrix) -> Matrix:  # (n, k)
         """Return where cells lie, by components of a variance of one in total: like cells are near each other."""
         return np.asarray(components * (self.main.spreads / np.linalg.norm(self.main.spreads)))
+
+    def place_of(self, name: str, query: object) -> Matrix:  # (1, k)
+        """Return where a phrase or a picture lies that is no cell of the column; raise if it says nothing."""
+        cell = np.empty(1, dtype=object)
+        cell[0] = str(query) if isinstance(query, Path) else query
+        contents = self.contents(name, pa.chunked_array([as_column(name, cell)]))
+        if not contents.vectors.any():
+            raise TableError(f"{cell[0]!r:.60} is like nothing in column {name!r}: {self.says_nothing}.")
+        return self.place(self.main.components(contents.vectors))
 
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]
@@ -176,24 +196,6 @@ class VectorBlock(BlockEncoder):
         return [f"of {len(self.main.center)} numbers" if cell else None for cell in values.is_valid().to_pylist()]
 
 
-def as_lists(values: pa.ChunkedArray) -> pa.Array:
-    """Return lists of numbers, also such as are written as text: [0.1, 0.2]."""
-    if is_text(values.type):
-        lists: list[list[float] | None] = []
-        for text in values.to_pylist():
-            if text is None or not text.strip():
-                lists.append(None)
-                continue
-            try:
-                value = json.loads(text)
-            except ValueError:
-                value = None
-            is_vector = isinstance(value, list) and all(isinstance(x, int | float) for x in value)
-            lists.append(value if is_vector else [])  # which has no vector's length
-        return pa.array(lists, pa.list_(pa.float64()))
-    return values.cast(pa.list_(pa.float64())).combine_chunks()
-
-
 def are_vectors(values: pa.ChunkedArray) -> bool:
     """Say whether the cells are lists of numbers, also such as are written as text.
 
@@ -233,6 +235,7 @@ class Pictures(BlockEncoder):
     """Encodes pictures by what an encoder of `Images` sees."""
 
     kind = "pictures"
+    says_nothing = "it cannot be read as a picture, or shows nothing"
     fingerprint: str = ""  # of the encoder
 
     _images: Images | None = field(default=None, repr=False, compare=False)
@@ -342,6 +345,7 @@ class LongTexts(BlockEncoder):
     """Encodes long texts by main components of their words, and by how rare these are."""
 
     kind = "long texts"
+    says_nothing = "none of its words is in the texts of fitting"
     vocabulary: list[str] = field(default_factory=list)
     times: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # texts that have each word
     topics: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))

@@ -35,6 +35,9 @@ HIGHEST = 0.99  # a correlation
 DRAWN_IN = 3.0  # deviations beyond which a component says no more about the other block
 MOST_PAIRS = 10
 WEIGHT = 3.0  # of a block's number, and of a pair's, against that of a column
+MOST_SAID = 1_000_000
+LEAST_SAID = 5.0  # one in so many rows has blocks that go together as badly
+ODD_BY_ITSELF = float(np.sqrt(2 * np.log(20)))  # deviations of a block that explain why it goes together with nothing
 REST = "the other columns"  # the block of all columns that are none by themselves
 USUAL_RANGE = 3.0  # deviations beyond which a cell says no more about pictures and texts beside it
 SAME = 1e-9  # squared distance, against squared lengths: rounding makes as much of nothing
@@ -230,14 +233,16 @@ class Agreement:
         return cls(arrays["first"], arrays["second"], arrays["correlations"], Rarity.restored(state, arrays))
 
 
-def nearest_rows(places: Matrix, among: Matrix, top: int) -> NDArray[np.intp]:  # (n, top)
+def nearest_rows(places: Matrix, among: Matrix, top: int, *, with_same: bool = False) -> NDArray[np.intp]:  # (n, top)
     """Return which rows lie nearest to each place, the nearest first, but for those that are the same."""
-    neighbours = np.empty((len(places), min(top, max(len(among) - 1, 1))), dtype=np.intp)
+    most = len(among) if with_same else max(len(among) - 1, 1)
+    neighbours = np.empty((len(places), min(top, most)), dtype=np.intp)
     squares = np.square(among).sum(1)
     for row, place in enumerate(places):
         size = float(place @ place)
         distance = squares - 2 * among @ place + size
-        distance[distance <= SAME * (squares + size)] = np.inf
+        if not with_same:
+            distance[distance <= SAME * (squares + size)] = np.inf
         nearest = np.argpartition(distance, neighbours.shape[1] - 1)[: neighbours.shape[1]]
         neighbours[row] = nearest[np.argsort(distance[nearest], kind="stable")]
     return neighbours
@@ -386,6 +391,44 @@ class MixedRows:
 def pair_name(pair: tuple[str, str]) -> str:
     """Return what two blocks together are called."""
     return f"{pair[0]} and {pair[1]}"
+
+
+def blame(
+    of_blocks: dict[str, Column], of_pairs: dict[tuple[str, str], Column]
+) -> dict[str, NDArray[np.object_]]:  # by the pair's name, (n,)
+    """Return, for each pair, which of its blocks is odd by itself and explains it in each row; else None.
+
+    Both are deviations. A block that is at fault is a part of all pairs that are odd in its row.
+    """
+    to_blame = {}
+    for pair, of_pair in of_pairs.items():
+        blamed = np.full(len(of_pair), None, dtype=object)
+        largest = np.full(len(of_pair), ODD_BY_ITSELF)
+        for name in [name for name in pair if name in of_blocks]:
+            of_others = [deviations for other, deviations in of_pairs.items() if name not in other]
+            at_fault = np.max(of_others, axis=0, initial=0.0) <= ODD_BY_ITSELF if of_others else True
+            here = at_fault & (of_blocks[name] > largest)
+            blamed[here] = name
+            largest[here] = of_blocks[name][here]
+        to_blame[pair_name(pair)] = blamed
+    return to_blame
+
+
+def rounded(severity: float) -> str:
+    """Write a severity with two digits at most."""
+    unit = 10 ** max(0, int(np.log10(severity)) - 1)
+    return f"{min(round(severity / unit) * unit, MOST_SAID):,}"
+
+
+def in_words(severity: float) -> str:
+    """Say how badly two blocks go together.
+
+    >>> in_words(900.0), in_words(1.4)
+    ('go together as badly as 1 in 900', 'go together')
+    """
+    if not severity >= LEAST_SAID:
+        return "go together"
+    return f"go together as badly as 1 in {rounded(severity)}"
 
 
 def _plain(encoded: Mapping[str, Cells], *, drawn_in: bool = True) -> Matrix:

@@ -310,61 +310,6 @@ def _floats(
     return x, np.zeros(len(x), dtype=bool)
 
 
-@dataclass
-class Vectors(ColumnEncoder):
-    """Encodes lists of equally many numbers, such as embeddings; all are moved and scaled together."""
-
-    center: NDArray[np.float64]
-    factor: float
-    missing: float  # the share of the training rows without a list
-    kind = "vectors"
-
-    @classmethod
-    def fit(cls, name: str, values: pa.ChunkedArray) -> "Vectors | LeftOut":
-        present = mask_of(values.is_valid())
-        if not present.any():
-            return LeftOut.empty()
-        width = int(pc.list_value_length(values.drop_null())[0].as_py())
-        vectors = _vectors(name, values, width)[present]
-        center = vectors.mean(0)
-        return cls(center, float(np.sqrt(np.square(vectors - center).sum(1).mean())) or 1.0, 1 - float(present.mean()))
-
-    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        vectors = _vectors(name, values, len(self.center))
-        gaps = np.isnan(vectors[:, 0])
-        block = (np.where(gaps[:, None], self.center, vectors) - self.center) / self.factor
-        if self.missing:
-            return Cells(np.column_stack([block, gaps - self.missing]), gaps, {})
-        return Cells(block, gaps, {NEW_GAP: gaps})
-
-    def outlying_code(self) -> NDArray[np.float64]:
-        return np.asarray(FAR * np.eye(len(self.names("")))[0])
-
-    def names(self, name: str) -> list[str]:
-        return [f"{name} {k}" for k in range(len(self.center))] + ([f"{name} missing"] if self.missing else [])
-
-    def describe(self) -> str:
-        return f"vector of {len(self.center)} numbers, scaled together"
-
-    def type(self) -> pa.DataType:
-        return pa.list_(pa.float64())
-
-
-def _vectors(name: str, values: pa.ChunkedArray, width: int) -> NDArray[np.float64]:  # (n, width)
-    """Return lists of so many finite numbers as rows, NaN where there is none; raise if one has more or fewer."""
-    lists = values.cast(pa.list_(pa.float64())).combine_chunks()
-    present = mask_of(lists.is_valid())
-    lengths = pc.list_value_length(lists).drop_null().to_numpy()
-    if width == 0 or (lengths != width).any():
-        length = int(lengths[lengths != width][0]) if (lengths != width).any() else 0
-        raise TableError(f"Column {name!r}: lists of {width or 'some'} numbers were wanted, got one of {length}.")
-    vectors = np.full((len(lists), width), np.nan)
-    vectors[present] = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
-    if not np.isfinite(vectors[present]).all():
-        raise TableError(f"Column {name!r}: lists of finite numbers were wanted, got a gap or infinity in one.")
-    return vectors
-
-
 RARE = 0.005  # categories below this share of the rows are taken together
 FEW = 0.05  # those taken together are odd themselves where they are no more of the rows than that
 OTHER = "(other)"  # the level that stands for rare ones

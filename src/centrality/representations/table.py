@@ -1,6 +1,7 @@
 """Turn the columns of a table into numbers."""
 
-import unicodedata
+import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +17,7 @@ from centrality._internal.model_file import Arrays
 from centrality.representations.base import ItemsLike, Representation, State, as_arrow
 from centrality.representations.block_columns import (
     BLOCKS,
+    PICTURE_NAME,
     BlockEncoder,
     LongTexts,
     Pictures,
@@ -25,20 +27,30 @@ from centrality.representations.block_columns import (
     are_vectors,
     may_be_pictures,
 )
-from centrality.representations.blocks import BlockCells, MixedRows, part_of, severity_of
+from centrality.representations.blocks import (
+    USUAL,
+    WEIGHT,
+    BlockCells,
+    MixedRows,
+    blame,
+    in_words,
+    part_of,
+    severity_of,
+)
 from centrality.representations.columns import (
     Categories,
     Cells,
     ColumnEncoder,
     LeftOut,
     Numbers,
-    Vectors,
     Words,
     scale_together,
 )
 from centrality.representations.dates import WITHOUT_MARKS, Dates, are_days, learn_format
 from centrality.representations.identifiers import FEW_ROWS, NEARLY_ALL, identifiers, too_long_to_measure
 from centrality.representations.images import GRADIENTS, Images
+from centrality.representations.lists import Vectors
+from centrality.representations.spellings import about_spellings
 from centrality.tables.columns import (
     MORE_GAPS,
     MOST,
@@ -58,38 +70,10 @@ from centrality.tables.written_numbers import ENOUGH, NumberFormat, learn_writin
 if TYPE_CHECKING:
     import torch
 
-MOST_SAID = 1_000_000
-LEAST_SAID = 5.0  # one in so many rows has blocks that go together as badly
 MOST_GAPS = 0.5  # a share of gaps above this is said, if it is more than that of fitting
 TIMES_MORE = 3.0  # by this factor
 LATEST_YEAR = 2261  # a column whose mean is later was stored in a wrong unit
 MOST_SPELLINGS = 20_000  # different texts that are compared
-OFTEN = 0.005  # the share of the rows from which on another spelling is a doubt; a rarer one is an odd row
-YES = frozenset({"yes", "y", "true", "t", "1", "on", "ok", "ja", "j", "wahr", "oui", "si", "sí", "sim"})
-NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "falsch", "non", "nao", "não"})
-
-
-def about_spellings(texts: pa.ChunkedArray) -> str:
-    """Return a doubt about values of a column that differ only in how they are written; "" if there are none.
-
-    >>> about_spellings(pa.chunked_array([["Oslo", "Rome", "oslo "]]))
-    "'Oslo' and 'oslo ' are read as different values: write them alike if they are one"
-    """
-    counted = sorted(texts.drop_null().value_counts().to_pylist(), key=lambda text: -text["counts"])
-    plain = [" ".join(unicodedata.normalize("NFKC", text["values"]).casefold().split()) for text in counted]
-    if set(plain) <= YES | NO and len(set(plain)) > 2:
-        plain = ["yes" if text in YES else "no" for text in plain]
-    alike: dict[str, list[str]] = {}
-    for text, spelling in zip(plain, counted, strict=True):
-        if text not in alike or spelling["counts"] >= OFTEN * len(texts):
-            alike.setdefault(text, []).append(spelling["values"])
-    several = [spellings for spellings in alike.values() if len(spellings) > 1]
-    if not several:
-        return ""
-    first, second, *_ = several[0]
-    if unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second):
-        return f"{first!r} is written in two forms of Unicode, which are read as different values: write it in one"
-    return f"{first!r} and {second!r} are read as different values: write them alike if they are one"
 
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
@@ -123,6 +107,8 @@ class Table(Representation):
     images : what encodes pictures, as for `Images`.
     folder : where the paths of pictures begin, if not where the program runs.
     cache : a folder that keeps vectors of pictures, as for `Images`.
+    vectors : a column of lists of numbers, such as embeddings, that is the representation: every number counts, and no
+        other column is learned from but those that a model takes as context (`given`). None reads all columns.
 
     Attributes
     ----------
@@ -140,6 +126,8 @@ class Table(Representation):
     number written as € 1.234,50
     """
 
+    _context: tuple[str, ...] = ()  # columns that a model takes as context
+
     kind = "table"
     spellings = ("table",)
 
@@ -152,6 +140,7 @@ class Table(Representation):
         images: "str | torch.nn.Module" = GRADIENTS,
         folder: str | None = None,
         cache: str | None = None,
+        vectors: str | None = None,
     ) -> None:
         self.cardinality = cardinality
         self.unreadable = unreadable
@@ -159,6 +148,10 @@ class Table(Representation):
         self.images = images
         self.folder = folder
         self.cache = cache
+        self.vectors = vectors
+
+    def read_context(self, names: Sequence[str]) -> None:
+        self._context = tuple(names)
 
     def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
@@ -171,10 +164,12 @@ class Table(Representation):
             self._doubts: dict[str, str] = {}
             texts = [column.cast(pa.string()) for column in table.itercolumns() if is_text(column.type)]
             mark = usual_decimal_mark(texts)
+            if self.vectors is not None:
+                require(table.column_names, [self.vectors, *self._context])
             self._encoders = {name: self._choose_encoder(name, table[name], mark) for name in table.column_names}
             self._leave_out_identifiers(table)
             # All numbers of vectors or texts count where there is no other column that they could drown.
-            if len(self._columns_read()) == 1:
+            if self.vectors is None and len(self._columns_read()) == 1:
                 [name] = self._columns_read()
                 if isinstance(self._encoders[name], VectorBlock) and is_list(table[name].type):
                     self._encoders[name] = Vectors.fit(name, table[name])
@@ -289,8 +284,18 @@ class Table(Representation):
                 by_column[name] = encoder.items(table[name])
         return by_column
 
+    def block_names(self) -> list[str]:
+        return [name for name, encoder in self._encoders.items() if isinstance(encoder, BlockEncoder | Vectors)]
+
     def pairs(self) -> list[tuple[str, str]]:
         return [] if self._mixed is None else list(self._mixed.pairs)
+
+    def blocks_to_blame(self, vectors: NDArray[np.floating]) -> dict[str, NDArray[np.object_]]:
+        pairs = self.pairs()
+        deviations = np.asarray(vectors, dtype=np.float64) / WEIGHT + USUAL  # of the numbers of blocks and pairs
+        first = dict(zip(self.columns_ or [], np.cumsum([0, *self._widths()]).tolist(), strict=False))
+        of_blocks = {name: deviations[:, first[name]] for pair in pairs for name in pair if name in first}
+        return blame(of_blocks, {pair: deviations[:, k - len(pairs)] for k, pair in enumerate(pairs)})
 
     def places(self, X: ItemsLike, block: str | None = None) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -302,6 +307,26 @@ class Table(Representation):
             )
         places = self.by_part(X)[1]
         return np.concatenate(list(places.values()), axis=1) if block is None else places[block]
+
+    def places_around(
+        self, query: object, among: ItemsLike, block: str | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        check_is_fitted(self)
+        is_phrase = isinstance(query, str) and re.search(PICTURE_NAME, query) is None
+        kind, parts = (
+            (LongTexts, "long texts to look for a phrase") if is_phrase else (Pictures, "pictures to look for one")
+        )
+        columns = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, kind)}
+        if not columns:
+            raise TableError(f"A column of {parts} was wanted, but this model reads none.")
+        block = next(iter(columns)) if block is None and len(columns) == 1 else block
+        if block is None or block not in columns:
+            there = first_few(list(columns))
+            raise TableError(f"block must be a column of {parts}, got {block!r}. There are {there}.")
+        encoder = columns[block]
+        if isinstance(encoder, Pictures):
+            encoder.use(self._images(), self.folder)
+        return encoder.place_of(block, query), self.places(among, block)
 
     def _joined(
         self, encoded: dict[str, Cells], most_gaps: int, pairs: list[NDArray[np.float64]]
@@ -456,6 +481,14 @@ class Table(Representation):
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray, decimal_mark: str) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds; `decimal_mark` is that of the other columns' numbers."""
+        if name == self.vectors:
+            encoder = Vectors.fit(name, values) if are_vectors(values) else LeftOut(f"it holds {values.type}")
+            if isinstance(encoder, LeftOut):
+                wanted = f"vectors: lists of numbers, such as embeddings, were wanted in column {name!r}"
+                raise TableError(f"{wanted}, but {encoder.why}. Name another column.")
+            return encoder
+        if self.vectors is not None and name not in self._context:
+            return LeftOut(f"it comes along with the vectors of {self.vectors!r}")
         if self.blocks and are_vectors(values) and not are_short(values):
             return VectorBlock.fit(name, values)
         if self.blocks and may_be_pictures(values):
@@ -541,23 +574,6 @@ class Table(Representation):
         if self.blocks and are_long_texts(texts) and (long_texts := LongTexts.fit(name, texts)) is not None:
             return long_texts
         return Words.fit(name, texts)
-
-
-def rounded(severity: float) -> str:
-    """Write a severity with two digits at most."""
-    unit = 10 ** max(0, int(np.log10(severity)) - 1)
-    return f"{min(round(severity / unit) * unit, MOST_SAID):,}"
-
-
-def in_words(severity: float) -> str:
-    """Say how badly two blocks go together.
-
-    >>> in_words(900.0), in_words(1.4)
-    ('go together as badly as 1 in 900', 'go together')
-    """
-    if not severity >= LEAST_SAID:
-        return "go together"
-    return f"go together as badly as 1 in {rounded(severity)}"
 
 
 def _to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:

@@ -1,7 +1,8 @@
 """Read tables of rows, whole or as a stream of Arrow batches, and write them completely or not at all.
 
 Files end in .csv, .tsv, .jsonl, .json (each also .gz, .bz2, .zst or .zip), .xlsx, .parquet, .arrow, .feather, .npy or
-.npz; a folder holds Parquet files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an
+.npz; a folder holds Parquet files, a data set that Hugging Face's `datasets` saved to disk, or images, whose paths are
+then the rows; "-" is stdin, with CSV, JSON lines or an
 Arrow IPC stream. Parquet may also lie on a store: s3://bucket/folder, gs://, abfs://, hdfs://. A name such as breastw
 is a published data set (see `datasets.fetch`).
 """
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from centrality.tables.columns import Source, TableError, note_replaced, numbers, require, require_replaceable, select
 from centrality.tables.files import NAMED_ENCODING
-from centrality.tables.formats import SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
+from centrality.tables.formats import ROWS_BESIDE, SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
 from centrality.tables.text import FAULTY_RECORDS, GAP_WORDS
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "read",
     "require",
     "require_replaceable",
+    "rows_beside",
     "select",
     "with_columns",
     "write",
@@ -46,10 +48,13 @@ __all__ = [
 Setting = TypeVar("Setting")
 
 
-def open_rows(path: str | os.PathLike[str], *, encoding: str | None = None) -> Source:
+def open_rows(
+    path: str | os.PathLike[str], *, encoding: str | None = None, rows: str | os.PathLike[str] | None = None
+) -> Source:
     """Open the rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`.
 
-    Text is UTF-8, UTF-16 or cp1252, as its bytes show; `encoding` names another one.
+    Text is UTF-8, UTF-16 or cp1252, as its bytes show; `encoding` names another one. If the file holds vectors
+    alone (.npy, .npz), `rows` may name the file of their rows: each then has its vector in a last column, `vectors`.
 
     >>> from centrality.tables import open_rows
     >>> with open_rows("iris") as source:
@@ -58,6 +63,9 @@ def open_rows(path: str | os.PathLike[str], *, encoding: str | None = None) -> S
     """
     if encoding is not None:
         with named_encoding(encoding):
+            return open_rows(path, rows=rows)
+    if rows is not None:
+        with rows_beside(path, rows):
             return open_rows(path)
     if str(path) != "-":
         return open_location(path)
@@ -80,6 +88,11 @@ def named_encoding(encoding: str | None) -> AbstractContextManager[None]:
     return _in_block(NAMED_ENCODING, encoding)
 
 
+def rows_beside(vectors: str | os.PathLike[str], rows: str | os.PathLike[str] | None) -> AbstractContextManager[None]:
+    """Read the rows of one file with the vectors of another, where the latter is opened in the block."""
+    return _in_block(ROWS_BESIDE, None if rows is None else (str(vectors), str(rows)))
+
+
 def faulty_records_kept() -> AbstractContextManager[None]:
     """Read records of text that cannot be read as rows that hold nothing, in the files that are opened in the block.
 
@@ -93,14 +106,18 @@ def gap_words_kept() -> AbstractContextManager[None]:
     return _in_block(GAP_WORDS, True)  # noqa: FBT003
 
 
-def read(path: str | os.PathLike[str], *, encoding: str | None = None) -> pa.Table:
+def read(
+    path: str | os.PathLike[str], *, encoding: str | None = None, rows: str | os.PathLike[str] | None = None
+) -> pa.Table:
     """Read all rows as one Arrow table. Columns of arrays without names are called x0, x1, ...
+
+    `rows` names the file of the rows, if this one holds their vectors: read("vectors.npy", rows="meta.csv").
 
     >>> from centrality.tables import read
     >>> read("wine").num_rows
     178
     """
-    return open_rows(path, encoding=encoding).table()
+    return open_rows(path, encoding=encoding, rows=rows).table()
 
 
 def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:

@@ -252,11 +252,15 @@ class ArraySource(Source):
                 raise TableError(f"{path}: an array named X was wanted, got {names}.")
             return np.asarray(archive[matrices[0]])
 
+    def matrix(self, start: int, stop: int) -> NDArray[Any]:  # (stop - start, columns)
+        """Return some rows, in the byte order of this machine."""
+        block = np.asarray(self._rows[start:stop])
+        return block.astype(block.dtype.newbyteorder("="), copy=False).reshape(len(block), -1)
+
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         places = [int(name[1:]) for name in names]
         for start in range(0, len(self._rows), BATCH):
-            block = np.asarray(self._rows[start : start + BATCH])
-            block = block.astype(block.dtype.newbyteorder("="), copy=False).reshape(len(block), -1)
+            block = self.matrix(start, start + BATCH)
             yield pa.RecordBatch.from_arrays(
                 [pa.array(np.ascontiguousarray(block[:, j])) for j in places], names=list(names)
             )

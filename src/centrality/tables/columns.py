@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from centrality.tables.binary import Footer
 
 
+FEWEST_NUMBERS = 8  # of a vector: shorter lists are read number by number
 MOST = 0.05  # the share of a column's rows beyond which a job stops, unless told otherwise
 NEVER_TOO_MANY = 1  # so few rows prove nothing about a column
 ENOUGH_ROWS = 10_000  # after so many rows, a column that fails stops the job without waiting for the end

@@ -8,7 +8,8 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +20,7 @@ from centrality import datasets
 from centrality._internal.checks import warn_caller
 from centrality.datasets import published
 from centrality.tables import files
+from centrality.tables.beside import VectorsBeside
 from centrality.tables.binary import (
     ARROW,
     IMAGE_SUFFIXES,
@@ -36,6 +38,7 @@ from centrality.tables.columns import DataNote, FileState, Format, Sink, Source,
 from centrality.tables.csv import CSV, EXCEL, TSV, CsvDialect, CsvSink
 from centrality.tables.database import DatabasePlace, DatabaseSource, is_database, open_sink
 from centrality.tables.files import PACKINGS, encoding_of, head_in_utf8, name_in_zip, packing_of
+from centrality.tables.huggingface import SavedDataset, is_saved_dataset
 from centrality.tables.json import JSON, JSONL, JsonDialect
 from centrality.tables.lakes import lake_of_folder
 from centrality.tables.text import BYTE_ORDER_MARK, TextSource
@@ -53,6 +56,7 @@ FORMATS: dict[str, Format] = {
     ".npz": NPZ,
 }
 SUFFIXES = tuple(FORMATS)
+ROWS_BESIDE: ContextVar[tuple[str, str] | None] = ContextVar("ROWS_BESIDE", default=None)  # vectors, and their rows
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
@@ -99,7 +103,21 @@ def is_text_file(place: str | os.PathLike[str]) -> bool:
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:
-    """Open the rows of a file or folder, here or on a store, of a table, or of a data set by its name."""
+    """Open the rows of a file or folder, here or on a store, of a table, or of a data set by its name.
+
+    If there is a file of `ROWS_BESIDE`, the place holds the vectors of its rows.
+    """
+    if (beside := ROWS_BESIDE.get()) is not None and str(place) == beside[0]:
+        with ExitStack() as if_it_fails:
+            vectors = if_it_fails.enter_context(_opened(place))
+            rows = if_it_fails.enter_context(_opened(beside[1]))
+            source = VectorsBeside(vectors, rows)
+            if_it_fails.pop_all()
+        return source
+    return _opened(place)
+
+
+def _opened(place: str | os.PathLike[str]) -> Source:
     if is_database(place):
         return DatabaseSource(DatabasePlace.of(place))
     if files.is_folder(place):
@@ -215,6 +233,15 @@ def write(table: pa.Table, path: str | Path, *, like: str | os.PathLike[str] | N
 
 
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
+    if not files.is_remote(folder):
+        here = Path(files.filesystem_and_path(folder)[1])
+        if is_saved_dataset(here):
+            return SavedDataset(here)
+        if here.suffix == ".lance":
+            raise TableError(
+                f"{folder}: folders of Lance are read by its own package alone. In Python, give its rows: "
+                f"centrality.rank(lance.dataset({str(folder)!r}).to_table()); or write them to a .parquet file."
+            )
     if lake := lake_of_folder(folder):
         return DatabaseSource(DatabasePlace(lake))
     if names := files.files_below(folder, (".parquet",)):

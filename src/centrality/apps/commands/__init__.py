@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 
 NAMES = """
-check fit score rank detect explain pick copies refine labels drift watch depth plot explore inspect export serve mcp
-datasets demo reproduce completion version
+check fit score rank detect explain pick copies similar refine labels drift watch depth plot explore inspect export
+serve mcp datasets demo reproduce completion version
 """
 ALL: dict[str, ModuleType] = {name: import_module(f"{__name__}.{name}") for name in NAMES.split()}

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 LAKES = ("delta:", "iceberg:")
 DATABASES = ("postgresql:", "postgres:", "sqlite:", "duckdb:", *LAKES, "env:")
 PLACES = ("data", "old", "new", "against", "output")  # arguments that may be such addresses
-INPUTS = ("model", "data", "old", "new", "against", "marks")  # arguments that name what is read
+INPUTS = ("model", "data", "rows_file", "old", "new", "against", "marks")  # arguments that name what is read
 DATA = (
     ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
-    "files or of images, a database (postgresql://host/name, sqlite:FILE, duckdb:FILE), a lake (delta:FOLDER, "
-    "iceberg:CATALOG), or a published set by name, such as breastw"
+    "files, of images or of a data set that save_to_disk wrote, a database (postgresql://host/name, sqlite:FILE, "
+    "duckdb:FILE), a lake (delta:FOLDER, iceberg:CATALOG), or a published set by name, such as breastw"
 )
 
 GIVEN_HELP = "the columns that are the context: rows are judged among rows of their kind"
@@ -39,17 +39,33 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
         nargs=None if needed else "?",
         help=f"{DATA}; or - for stdin (CSV, JSON lines or an Arrow stream)",
     )
-    _how_to_read(command)
+    how_to_read(command)
 
 
-def _how_to_read(command: argparse.ArgumentParser) -> None:
+def how_to_read(command: argparse.ArgumentParser) -> None:
     """Add to a command the options for how this machine reads rows: encoder, cache, bad cells, device."""
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
     reading_options(command)
+    vectors_options(command)
     unreadable_option(command)
     device_option(command)
+
+
+def vectors_options(command: argparse.ArgumentParser) -> None:
+    """Add to a command the options for vectors that come with the rows: their column, or the rows of their file."""
+    command.add_argument(
+        "--vectors", metavar="COLUMN", help="the vectors in this column stand for the rows; other columns come along"
+    )
+    rows_option(command)
+
+
+def rows_option(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option for the rows of vectors that lie in a file of their own."""
+    command.add_argument(
+        "--with", dest="rows_file", metavar="ROWS", help="the rows of the vectors in DATA, a .npy or .npz file"
+    )
 
 
 def device_option(command: argparse.ArgumentParser) -> None:
@@ -167,7 +183,7 @@ def name_tables(arguments: argparse.Namespace) -> None:
 def reading_as_asked(arguments: argparse.Namespace) -> Iterator[None]:
     """Read text files in the encoding that the arguments name, and read and write databases as they say, in the block.
 
-    What is read of a database is of one moment.
+    What is read of a database is of one moment. Vectors in a file of their own are read with their rows.
     """
     places = vars(arguments)
     with ExitStack() as stack:
@@ -184,6 +200,16 @@ def reading_as_asked(arguments: argparse.Namespace) -> Iterator[None]:
             from centrality.tables import named_encoding
 
             stack.enter_context(named_encoding(arguments.encoding))
+        if places.get("rows_file") is not None:
+            from centrality.tables import rows_beside
+
+            if arguments.data is None or arguments.data == "-":
+                raise InputError(f"--with {arguments.rows_file} wants a file of vectors as DATA, .npy or .npz.")
+            stack.enter_context(rows_beside(arguments.data, arguments.rows_file))
+            if "vectors" in places and arguments.vectors is None:
+                from centrality.tables.beside import VECTORS
+
+                arguments.vectors = VECTORS
         yield
 
 
@@ -203,7 +229,7 @@ def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: boo
     command.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="left out: one is fitted on DATA")
     command.add_argument("data", metavar="DATA", help=f"{DATA}; with a MODEL also - for stdin")
     command.set_defaults(model_may_be_left_out=True)
-    _how_to_read(command)
+    how_to_read(command)
     fit = command.add_argument_group("without a MODEL")
     fit.add_argument("--save", type=model_path, metavar="MODEL", help="keep the model that was fitted, a .safetensors")
     fit.add_argument("--represent", metavar="WHAT", help="how to read DATA, as in `centrality fit` (default: as it is)")
@@ -228,6 +254,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
         return fit_from_arguments(arguments)
     from centrality.chain import load_rows_model
     from centrality.model.reader import reader_of
+    from centrality.tables.columns import first_few
     from centrality.tables.files import folder_of
 
     could_have_fitted = "save" in arguments
@@ -236,6 +263,13 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
             name = "columns" if option == "learned" else option
             raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
     model = load_rows_model(arguments.model, device=arguments.device)
+    columns = reader_of(model).input_spec().columns
+    if getattr(arguments, "vectors", None) is not None and arguments.vectors not in (columns or ()):
+        names = first_few(columns) if columns else "columns of numbers"
+        raise InputError(
+            f"{arguments.model} does not read a column {arguments.vectors!r}, but {names}: rename the column, or fit "
+            "again with --vectors."
+        )
     where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
     where["folder"] = folder_of(getattr(arguments, "data", None))
     where["model"] = getattr(arguments, "encoder", None)

@@ -50,6 +50,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "centrality copies houses.csv",
         "centrality copies photos/ -o copies.csv",
     ),
+    "similar": (
+        "centrality similar products.csv --row 7",
+        'centrality similar products.csv --phrase "red lamp" --block description',
+    ),
     "refine": ("centrality refine houses.safetensors houses.csv --marks houses.houses.marks.csv -o wiser.safetensors",),
     "labels": ("centrality labels photos.parquet --by species -o doubtful.csv",),
     "drift": (

@@ -64,7 +64,7 @@ def reading_lines(reads: Mapping[str, str], doubts: Mapping[str, str]) -> list[s
 
 
 # Options of `centrality fit` that the other commands have too, with the same meaning.
-SHARED = ("quiet", "represent", "window", "given", "random_state", "encoder", "cache", "corrupt", "device")
+SHARED = ("quiet", "vectors", "represent", "window", "given", "random_state", "encoder", "cache", "corrupt", "device")
 
 
 def fit_from_arguments(arguments: argparse.Namespace) -> "CentralityModel":
@@ -97,6 +97,10 @@ def fit_from_arguments(arguments: argparse.Namespace) -> "CentralityModel":
 
         keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
         represent = f" --represent {arguments.represent}" if arguments.represent else ""
+        if arguments.rows_file is not None:
+            represent = f" --with {arguments.rows_file}"
+        elif arguments.vectors is not None:
+            represent = f" --vectors {arguments.vectors}"
         page = "" if "export" in arguments else f"; centrality explore {arguments.data}{represent} opens a page"
         series = "" if "time" not in arguments or arguments.represent else _series_hint(arguments.data)
         text = f"Read {arguments.data} {how_read(model)}.\n{keep}{page}.{series}"

@@ -13,6 +13,7 @@ from centrality.apps.commands._arguments import (
     reading_options,
     require_cluster,
     require_output,
+    rows_option,
     seed,
 )
 from centrality.apps.commands._reading import require_rows_output, rows_output
@@ -38,6 +39,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--html", type=Path, metavar="REPORT", help="write the report as a page of its own there")
     cluster_options(command)
     reading_options(command)
+    rows_option(command)
     rows_output(command, "the rows of all findings")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of the fit (default: 0)")
 

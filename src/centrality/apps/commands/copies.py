@@ -3,7 +3,7 @@
 import argparse
 
 from centrality._internal.checks import InputError
-from centrality.apps.commands._arguments import DATA, column_names, count, reading_options, seed
+from centrality.apps.commands._arguments import DATA, column_names, count, reading_options, rows_option, seed
 from centrality.apps.commands._reading import (
     counting_line,
     footer_lines,
@@ -18,6 +18,7 @@ HELP = "find copies: exact ones, near ones, and rows that are the same but for o
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin")
     reading_options(command)
+    rows_option(command)
     command.add_argument("--columns", metavar="a,b", help="the columns to compare (default: all)")
     command.add_argument(
         "--represent",

@@ -54,6 +54,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     _series.time_arguments(command, by=False)
     command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN_HELP}")
+    command.add_argument(
+        "--vectors", metavar="COLUMN", help="for OLD NEW: the vectors in this column stand for the rows"
+    )
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     device_option(command)
     unreadable_option(command)
@@ -187,7 +190,8 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
     )
     # Cells that cannot be read may be the change in question: they are counted, and do not stop the comparison.
     unreadable_share = 1.0 if arguments.unreadable is None else arguments.unreadable
-    model = fuse if are_finite_numbers(old) else Chain(Table(unreadable=unreadable_share), fuse)
+    table = Table(unreadable=unreadable_share, vectors=arguments.vectors)
+    model = fuse if are_finite_numbers(old) and arguments.vectors is None else Chain(table, fuse)
     model.fit(old.take(np.sort(order[:half])))
     training_vectors = Adapter(model, old.column_names).vectors(old.take(order[:half]))
     training_rows = {row.tobytes() for row in np.asarray(dense(training_vectors), dtype=np.float64)}

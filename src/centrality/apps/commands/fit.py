@@ -21,6 +21,7 @@ from centrality.apps.commands._arguments import (
     reading_options,
     require_output,
     seed,
+    vectors_options,
 )
 from centrality.apps.commands._reading import reading_lines
 from centrality.apps.commands._terminal import Result, shows_progress
@@ -49,6 +50,7 @@ REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help="a file, a folder, or - for stdin")
     reading_options(command)
+    vectors_options(command)
     command.add_argument("-o", "--output", type=model_path, required=True, metavar="MODEL", help="a .safetensors file")
     command.add_argument(
         "--update",
@@ -164,9 +166,13 @@ def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table",
     from centrality import tables
     from centrality.chain import Chain
     from centrality.fuse import FUSE
+    from centrality.representations import Table
     from centrality.selection.rank import choose_model
     from centrality.tables.files import folder_of
 
+    if arguments.vectors is not None and (arguments.represent is not None or arguments.columns is not None):
+        other = "represent" if arguments.represent is not None else "columns"
+        raise InputError(f"--vectors {arguments.vectors} says how rows are read: leave out --{other}.")
     representation = _representation(arguments)  # an error about a wrong name comes before the data is read
     rows, total = _rows(arguments)
     representation = representation or _representation(arguments)  # for a folder of images, if none was named
@@ -190,7 +196,9 @@ def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table",
         progress=shows_progress(arguments),
     )
     model: CentralityModel = fuse
-    if arguments.represent is None:
+    if arguments.vectors is not None:
+        model = Chain(Table(vectors=arguments.vectors), fuse)
+    elif arguments.represent is None:
         model = choose_model(rows, fuse, folder_of(arguments.data))
     elif representation is not None:
         model = Chain(representation, fuse)
@@ -210,7 +218,9 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
             columns = column_names(arguments.columns)
         elif getattr(arguments, "leave_out", None) is not None:
             columns = [name for name in source.schema.names if name != arguments.leave_out]
-        size = arguments.sample or sample.enough(len(columns or source.schema.names))
+        wanted = set(columns or source.schema.names)
+        widths = [getattr(field.type, "list_size", 1) for field in source.schema if field.name in wanted]  # of vectors
+        size = arguments.sample or sample.enough(sum(widths))
         total = 0 if arguments.window is not None else source.rows or 0  # one long series is never sampled
         if total > (size if arguments.sample else SAMPLE_BEYOND * size):
             import numpy as np

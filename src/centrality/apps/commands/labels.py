@@ -3,7 +3,7 @@
 import argparse
 
 from centrality._internal.text import share
-from centrality.apps.commands._arguments import DATA, column_names, count, reading_options, seed
+from centrality.apps.commands._arguments import DATA, column_names, count, reading_options, rows_option, seed
 from centrality.apps.commands._reading import excerpt, footer_lines, require_rows_output, rows_output
 from centrality.apps.commands._terminal import Result, aligned, paint, working
 
@@ -13,6 +13,7 @@ HELP = "find labels that are likely wrong: rows that rather belong to another cl
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin")
     reading_options(command)
+    rows_option(command)
     command.add_argument("--by", required=True, metavar="COLUMN", help="the column of the labels")
     command.add_argument("--columns", metavar="a,b", help="the columns to learn from (default: all others)")
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows to show (default: 20)")

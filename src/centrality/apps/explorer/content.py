@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._internal.checks import InputError, InputTypeError, optional
 from centrality._internal.text import shortened
-from centrality.representations.block_columns import are_short, are_vectors, as_lists
+from centrality.representations.block_columns import are_short, are_vectors
+from centrality.representations.lists import as_lists
 from centrality.tables.binary import IMAGE_SUFFIXES
 from centrality.tables.columns import is_number
 

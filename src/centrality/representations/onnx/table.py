@@ -11,8 +11,9 @@ from centrality.onnx.export import OUTPUTS, Rows
 from centrality.onnx.graph import OWN, Graph, any_of, look_up
 from centrality.onnx.inputs import GAP, Column
 from centrality.representations.base import Representation
-from centrality.representations.columns import Categories, ColumnEncoder, Numbers, Vectors
+from centrality.representations.columns import Categories, ColumnEncoder, Numbers
 from centrality.representations.dates import Dates
+from centrality.representations.lists import Vectors
 from centrality.representations.onnx.cells import GraphCells
 from centrality.representations.onnx.dates import date_cells
 from centrality.representations.onnx.numbers import number_cells
