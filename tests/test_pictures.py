@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from centrality import FUSE, load
+from centrality.apps.cli import main
 from centrality.pictures import PictureHeat, PictureRegions
 from centrality.tables import TableError
 from centrality.tables.columns import DataNote
@@ -97,6 +98,19 @@ def test_heat_is_the_logarithm_of_the_severity_between_the_middles_of_patches():
     np.testing.assert_allclose(heat[4:6, 14:16].mean(), 2 * 0.95 * 0.975, rtol=1e-12)  # half a pixel off, both ways
     np.testing.assert_allclose(heat[0, 14:16], 1.9, rtol=1e-12)  # above the middle of the first row it stays as it is
     assert heat[15:].max() == 0
+
+
+def test_a_heat_is_printed_as_a_line_that_counts_its_odd_regions(of_walls):
+    heat = of_walls.regions(stained(walls(1, seed=1)[0]))
+    count = len(heat.boxes())
+    regions = f"{count} odd region{'' if count == 1 else 's'}"
+    assert repr(heat) == f"PictureHeat({SIDE}x{SIDE} pixels: {regions}, p-value {heat.p_value:.2g})"
+
+
+def test_inspect_says_that_a_model_of_patches_is_not_one_of_rows(of_walls, tmp_path, capsys):
+    of_walls.save(tmp_path / "m.safetensors")
+    assert main(["inspect", str(tmp_path / "m.safetensors")]) == 2
+    assert "is a model of the patches of pictures: load it in Python" in capsys.readouterr().err
 
 
 def test_patches_that_touch_are_one_box_and_boxes_come_oddest_first():

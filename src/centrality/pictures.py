@@ -115,6 +115,12 @@ class PictureHeat:
     p_value: float
     limit: float
 
+    def __repr__(self) -> str:
+        count = len(self.boxes())
+        size = "x".join(map(str, self.picture.shape[1::-1]))
+        odd = f"{count} odd region{'' if count == 1 else 's'}" if count else "no odd region"
+        return f"PictureHeat({size} pixels: {odd}, p-value {self.p_value:.2g})"
+
     def heat(self) -> Array:  # (height, width)
         """Return the logarithm of the severity, to base 10, for each pixel: 2 is one in a hundred patches."""
         height, width = self.picture.shape[:2]

@@ -230,6 +230,24 @@ def test_a_new_category_and_a_column_that_is_gone_are_changes():
     assert found == {"sent is gone": [], "wood has 1 new value: Esche": PLANTED.tolist()}
 
 
+@pytest.mark.parametrize(
+    "kind",
+    ["dates written as text", "amounts written as text", "values that half the time come once"],
+)
+def test_values_that_are_new_in_every_sample_are_no_change(kind):
+    rng = np.random.default_rng(3)
+    days = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 500, size=1200), unit="D")
+    columns = {
+        "dates written as text": [f"{day:%d/%m/%Y}" for day in days],
+        "amounts written as text": [f"€{amount:.1f}" for amount in rng.lognormal(3, 1, size=1200)],
+        "values that half the time come once": [f"w{word:x}" for word in rng.zipf(1.5, size=1200)],
+    }
+    rows = pd.DataFrame({"value": columns[kind], "x": rng.normal(size=1200)})
+    old, new = sheet_of(rows[:800]), sheet_of(rows[800:].reset_index(drop=True))
+    against = Sheet(new.data, new.items, new.model, None, 0, against=old.data)
+    assert [finding.sentence for finding in find_changes(against) if "new value" in finding.sentence] == []
+
+
 def test_one_word_among_few_different_numbers_is_unreadable_and_no_level():
     pieces = np.random.default_rng(0).integers(1, 9, size=600).astype(str).astype(object)
     pieces[30] = "acht"

@@ -123,7 +123,8 @@ def _chance(apart: Floats, distance: float) -> float:
     """Return the share of these rising distances that are as small; if they are too few, extrapolate by a power law."""
     within = int(np.searchsorted(apart, distance * (1 + 1e-6), side="right"))
     nearest = np.maximum(apart[:NEIGHBOURS], distance)
-    if within >= FEW or len(nearest) < FEW or nearest[-1] <= distance:
+    is_equal_to_others = len(nearest) > 0 and nearest[0] <= 0  # a power law has no place for distances of 0
+    if within >= FEW or len(nearest) < FEW or nearest[-1] <= distance or is_equal_to_others:
         return (within + 1) / (len(apart) + 1)
     dimension = (len(nearest) - 2) / np.log(nearest[-1] / nearest[:-1]).sum() if nearest[-1] > nearest[0] else 0.0
     return float(len(nearest) / len(apart) * (distance / nearest[-1]) ** dimension)

@@ -32,6 +32,11 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.card is not None:
         require_output(arguments.card, arguments)
     header, arrays = model_file.read(arguments.model)
+    if header.get("model") == "PictureRegions":
+        raise InputError(
+            f"{arguments.model} is a model of the patches of pictures: "
+            "load it in Python, and ask it for regions(picture)."
+        )
     try:
         size = arguments.model.stat().st_size
         if header["model"] == "Timeline":

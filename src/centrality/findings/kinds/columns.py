@@ -25,6 +25,7 @@ ENOUGH = 0.95  # of the cells
 FEWEST_GAPS = 5  # rows
 TOGETHER = 0.9  # the share of a column's gaps that are gaps of the other one, too
 MOSTLY = 0.5  # of the rows with a gap
+EXPECTED_NEW = 0.99  # quantile of the number of rows with new values, if values are new as often as before
 
 
 def find_placeholder_numbers(sheet: Sheet) -> Iterator[Finding]:
@@ -262,6 +263,8 @@ def find_changes(sheet: Sheet) -> Iterator[Finding]:
     """Find what has changed since earlier rows: columns, values, and how they are spread."""
     if sheet.against is None:
         return
+    from scipy.stats import poisson
+
     old = sheet.against
     for name in old.column_names:
         if name not in sheet.data.column_names:
@@ -277,10 +280,15 @@ def find_changes(sheet: Sheet) -> Iterator[Finding]:
         before = Column.of(new.name, old[new.name])
         if not new.is_text or not before.is_text or not before.repeats or new.is_prose:
             continue
+        if before.level_numbers is not None:  # dates and numbers written as text are compared as what they are
+            continue
         old_texts = set(before.texts)
         places = [place for place, text in enumerate(new.texts) if text not in old_texts and text.strip()]
         rows = np.flatnonzero(np.isin(new.codes, places))
-        if len(rows):
+        # The chance that a row brings a value that never occurred is the share of values that occurred once (Good and
+        # Turing).
+        chance = float((before.counts == 1).sum()) / len(before.codes)
+        if len(rows) > poisson.ppf(EXPECTED_NEW, chance * len(new.codes)):
             is_one = len(places) == 1
             few = ", ".join(new.written(place) for place in places[:4]) + (", …" if len(places) > 4 else "")
             yield sheet.finding(
@@ -289,7 +297,7 @@ def find_changes(sheet: Sheet) -> Iterator[Finding]:
                 f"no earlier row has {'it' if is_one else 'them'}",
                 columns=[new.name],
                 rows=rows,
-                severity=len(before.codes) + 1.0,
+                severity=1 / max(chance, 1 / (len(before.codes) + 1)),
                 advice="New, or written otherwise?",
             )
 
