@@ -56,6 +56,11 @@ def test_detect_writes_the_rows_of_events(folder, capsys, tmp_path):
     assert 3990 <= min(rows["row"].to_pylist()) <= 4120
 
 
+def test_where_no_stretch_is_odd_enough_detect_names_rank(folder, capsys):
+    assert main(["detect", str(folder / "one.csv"), "--time", "timestamp", "--false-positives", "0.001"]) == 0
+    assert "`centrality rank` shows the oddest ones all the same." in capsys.readouterr().out
+
+
 def test_detect_of_series_takes_false_positives_only(folder, capsys):
     assert main(["detect", str(folder / "sensors.csv"), "--time", "timestamp", "--fdr", "0.1"]) == 2
     assert "--false-positives N" in capsys.readouterr().err

@@ -171,7 +171,8 @@ class Events:
         return self.items[place]
 
     def __str__(self) -> str:
-        expected = f"{self.false_alarms:g} false alarms expected {'a day' if self.per == 'day' else 'in all'}"
+        alarms = f"{self.false_alarms:g} false alarm{'' if self.false_alarms == 1 else 's'}"
+        expected = f"{alarms} expected {'a day' if self.per == 'day' else 'in all'}"
         if not self.items:
             return f"No odd stretch ({expected})."
         heading = f"{len(self.items)} odd stretch{'es' if len(self.items) > 1 else ''} ({expected})"

@@ -129,12 +129,15 @@ def _result(model: "Timeline", events: "Events", top: int | None) -> Result:
 def show(result: Result) -> str:
     """Write the stretches, one a line with its reason below."""
     events = result["events"]
-    expected = f"{number(result['false_alarms'])} false alarms expected"
+    alarms = result["false_alarms"]
+    expected = f"{number(alarms)} false alarm{'' if alarms == 1 else 's'} expected"
     if result["rank"]:
         heading = f"The oddest stretches ({len(events)})" if events else "No stretch stands out."
     else:
         heading = f"{len(events)} odd stretch{'' if len(events) == 1 else 'es'} ({expected})"
     lines = [paint(heading, "heading")]
+    if not events and not result["rank"]:
+        lines.append("No stretch is odd enough for this rate: `centrality rank` shows the oddest ones all the same.")
     for event in events[:ROWS_TO_PRINT]:
         where = f"{event['series']}  " if event["series"] else ""
         severity = float(f"{event['severity']:.2g}")
