@@ -102,9 +102,8 @@ def test_heat_is_the_logarithm_of_the_severity_between_the_middles_of_patches():
 
 def test_a_heat_is_printed_as_a_line_that_counts_its_odd_regions(of_walls):
     heat = of_walls.regions(stained(walls(1, seed=1)[0]))
-    count = len(heat.boxes())
-    regions = f"{count} odd region{'' if count == 1 else 's'}"
-    assert repr(heat) == f"PictureHeat({SIDE}x{SIDE} pixels: {regions}, p-value {heat.p_value:.2g})"
+    regions = f"odd regions: {len(heat.boxes())}"
+    assert repr(heat) == f"PictureHeat({SIDE}x{SIDE} pixels, {regions}, p-value {heat.p_value:.2g})"
 
 
 def test_inspect_says_that_a_model_of_patches_is_not_one_of_rows(of_walls, tmp_path, capsys):

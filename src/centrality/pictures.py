@@ -116,10 +116,8 @@ class PictureHeat:
     limit: float
 
     def __repr__(self) -> str:
-        count = len(self.boxes())
-        size = "x".join(map(str, self.picture.shape[1::-1]))
-        odd = f"{count} odd region{'' if count == 1 else 's'}" if count else "no odd region"
-        return f"PictureHeat({size} pixels: {odd}, p-value {self.p_value:.2g})"
+        height, width = self.picture.shape[:2]
+        return f"PictureHeat({width}x{height} pixels, odd regions: {len(self.boxes())}, p-value {self.p_value:.2g})"
 
     def heat(self) -> Array:  # (height, width)
         """Return the logarithm of the severity, to base 10, for each pixel: 2 is one in a hundred patches."""
@@ -276,7 +274,8 @@ class PictureRegions(CentralityEstimator):
 
             # 2. Whiten the vectors, and fit one FUSE to them.
             self._whiten(vectors)
-            model = _usual_model(seed) if self.model is None else clone(self.model)
+            usual = FUSE(t=1.0, novelty=True, max_steps=STEPS, random_state=seed)
+            model = usual if self.model is None else clone(self.model)
             if self.model is None or model.scaling == "auto":
                 model.set_params(scaling="none")  # they are whitened already
             self.model_ = model.fit(self._whitened(vectors[chosen], places[chosen]))
@@ -528,11 +527,6 @@ class PictureRegions(CentralityEstimator):
         regions._ordinary_patches = arrays["patches"]
         regions._tail = Tail.of(regions._ordinary_patches)
         return regions
-
-
-def _usual_model(seed: int) -> FUSE:
-    """Return the FUSE for patches of good pictures: they are many, so that it pays to train for long."""
-    return FUSE(t=1.0, novelty=True, max_steps=STEPS, random_state=seed)
 
 
 def _name(encoder: object) -> str:
