@@ -133,10 +133,10 @@ class PictureHeat:
         height, width = self.picture.shape[:2]
         rows, columns = self.severity.shape
         parts, count = label(self.severity > self.limit, structure=np.ones((3, 3)))
-        found = []
+        regions = []
         for number in range(1, count + 1):
             down, across = np.nonzero(parts == number)
-            found.append(
+            regions.append(
                 Region(
                     left=int(across.min() * width / columns),
                     top=int(down.min() * height / rows),
@@ -145,7 +145,7 @@ class PictureHeat:
                     severity=float(self.severity[parts == number].max()),
                 )
             )
-        return sorted(found, key=lambda region: -region.severity)
+        return sorted(regions, key=lambda region: -region.severity)
 
     def plot(self) -> "Figure":
         """Draw the picture, and beside it the heat over it with a frame around each odd part."""
@@ -274,8 +274,8 @@ class PictureRegions(CentralityEstimator):
 
             # 2. Whiten the vectors, and fit one FUSE to them.
             self._whiten(vectors)
-            usual = FUSE(t=1.0, novelty=True, max_steps=STEPS, random_state=seed)
-            model = usual if self.model is None else clone(self.model)
+            default = FUSE(t=1.0, novelty=True, max_steps=STEPS, random_state=seed)
+            model = default if self.model is None else clone(self.model)
             if self.model is None or model.scaling == "auto":
                 model.set_params(scaling="none")  # they are whitened already
             self.model_ = model.fit(self._whitened(vectors[chosen], places[chosen]))
@@ -347,8 +347,8 @@ class PictureRegions(CentralityEstimator):
                 "All patches of all pictures have the same vector: there is nothing to learn. Pictures that show "
                 "something were wanted, or an encoder that sees it."
             )
-        kept = np.argsort(variances)[::-1][:MOST_COMPONENTS]
-        self._loadings = directions[:, kept] / np.sqrt(variances[kept] + SHRINKAGE * mean_variance)
+        largest = np.argsort(variances)[::-1][:MOST_COMPONENTS]
+        self._loadings = directions[:, largest] / np.sqrt(variances[largest] + SHRINKAGE * mean_variance)
 
     def _whitened(self, vectors: NDArray[np.float32], places: Array) -> Array:
         rows = (vectors.astype(np.float64) - self._center) @ self._loadings
@@ -435,7 +435,8 @@ class PictureRegions(CentralityEstimator):
         return scores
 
     def _blank_score(self) -> float:
-        lowest, middle = self._ordinary_pictures[0], float(np.median(self._ordinary_pictures))
+        lowest = self._ordinary_pictures[0]
+        middle = float(np.median(self._ordinary_pictures))
         return float(lowest - FARTHER * max(middle - lowest, 1.0))
 
     def p_values(self, X: ItemsLike) -> Array:  # (n,)

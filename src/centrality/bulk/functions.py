@@ -74,8 +74,8 @@ class RowFunctions:
         values = np.empty(rows.num_rows, dtype=object if name == "reason" else np.float64)
         if scorable.any():
             with adapter.reader.suppress_issues():
-                some = rows if scorable.all() else rows.filter(pa.array(scorable))
-                values[scorable] = self._of_rows(name, adapter, some)
+                scorable_rows = rows if scorable.all() else rows.filter(pa.array(scorable))
+                values[scorable] = self._of_rows(name, adapter, scorable_rows)
             self.issues += adapter.unreadable
         if name != "reason":
             is_null |= np.isnan(values.astype(np.float64, copy=False))

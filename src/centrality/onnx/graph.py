@@ -18,7 +18,8 @@ LAST = int(np.iinfo(np.int64).max)  # the end of a slice that goes on as far as 
 OPSET = 20  # the first with Gelu, and with operators on texts
 IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads it
 OWN = "/"  # how names of our own nodes begin, so that none is the name of an input
-MACHINE_LEARNING, VERSION_OF_MACHINE_LEARNING = "ai.onnx.ml", 3  # what every ONNX Runtime has beside ONNX's own
+MACHINE_LEARNING = "ai.onnx.ml"  # operators that every ONNX Runtime has beside ONNX's own
+VERSION_OF_MACHINE_LEARNING = 3
 OF_MACHINE_LEARNING = frozenset({"LabelEncoder"})
 OF_PLACES = frozenset({"Shape", "NonZero", "ArgMin", "LabelEncoder", "ConstantOfShape"})  # whose outputs are whole
 OF_CONDITIONS = frozenset(  # whose outputs are true or false
@@ -97,8 +98,8 @@ def _is_whole(operator: str, inputs: Sequence[Value], cast_to: int | None) -> bo
     if operator in OF_PLACES:
         return True
     data = inputs[:1] if operator in ("Gather", "GatherElements") else inputs[operator == "Where" :]
-    symbols = [each.is_whole for each in data if isinstance(each, Symbol)]
-    return any(symbols) if symbols else all(np.asarray(each).dtype.kind == "i" for each in data)
+    symbols = [item.is_whole for item in data if isinstance(item, Symbol)]
+    return any(symbols) if symbols else all(np.asarray(item).dtype.kind == "i" for item in data)
 
 
 def _unary(operator: str) -> Callable[["Symbol"], "Symbol"]:
@@ -252,18 +253,20 @@ def pieces(texts: Symbol, mark: str, count: int) -> Symbol:  # (n,) -> (n, count
     return graph("Slice", split, [0, 0], [-1, count], [0, 1])
 
 
-def replaced(texts: Symbol, mark: str, by: str, most: int) -> Symbol:
+def replaced(texts: Symbol, mark: str, by: str, most_parts: int) -> Symbol:
     """Replace a mark, "" for blanks, which a text has at most so many times.
 
     What stands for it may also stand behind a text that has it fewer times.
     """
     graph = texts.graph
-    count = 2 ** most.bit_length()  # so that they can be joined by halves
+    count = 2 ** most_parts.bit_length()  # so that they can be joined by halves
     parts = pieces(texts, mark, count)
     while count > 1:
-        even, odd = (graph("Slice", parts, [start], [LAST], [1], [2]) for start in (0, 1))
+        even = graph("Slice", parts, [0], [LAST], [1], [2])
+        odd = graph("Slice", parts, [1], [LAST], [1], [2])
         even = graph("StringConcat", even, by) if by else even
-        parts, count = graph("StringConcat", even, odd), count // 2
+        parts = graph("StringConcat", even, odd)
+        count //= 2
     return parts[:, 0]
 
 

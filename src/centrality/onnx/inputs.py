@@ -15,11 +15,11 @@ TableLike: TypeAlias = Any  # a frame of pandas, polars or Arrow, or a dict of c
 GAP = "(missing)"  # the text that stands for a missing value: ONNX's texts are never missing themselves
 
 
-def require_columns(there: list[str], wanted: list[str]) -> None:
+def require_columns(present: list[str], wanted: list[str]) -> None:
     """Raise if one of these columns is missing."""
-    missing = [name for name in wanted if name not in there]
+    missing = [name for name in wanted if name not in present]
     if missing:
-        raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {there}.")
+        raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {present}.")
 
 
 def inputs_of(table: TableLike, columns: Sequence[Column]) -> dict[str, NDArray[Any]]:
@@ -95,7 +95,7 @@ def _numbers(values: Any, column: Column) -> NDArray[np.float64]:  # (n,) or (n,
     if len(column.get("shape", ())) == 2:
         width = column["shape"][1]
         lists = [[np.nan] * width if _is_missing(value) else list(value) for value in cells]
-        if wrong := [len(each) for each in lists if len(each) != width]:
+        if wrong := [len(values_of_row) for values_of_row in lists if len(values_of_row) != width]:
             raise _unlike(column, f"lists of {width} numbers were wanted, got one of {wrong[0]}")
         return np.array(lists, dtype=np.float64)
     text = next((value for value in cells if isinstance(value, str)), None)

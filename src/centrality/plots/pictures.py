@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PALE = 0.45  # how much of a picture's contrast is left below the heat
-FROM, LEAST_TOP = 1.0, 4.0  # decades: one in ten is not coloured at all, one in 10,000 fully
+FROM = 1.0  # decades: one in ten is not coloured at all,
+LEAST_TOP = 4.0  # one in 10,000 fully
 HEIGHT = 3.6  # inches of a panel
 
 
@@ -48,9 +49,10 @@ def picture_heat(
     grey = picture if picture.ndim == 2 else picture[:, :, :3].mean(2)
     right.imshow(255 - PALE * (255 - grey), cmap="gray", vmin=0, vmax=255)
     top = max(LEAST_TOP, float(np.nanmax(heat)))
-    shown = right.imshow(heat, cmap=scale, vmin=FROM, vmax=top)
+    layer = right.imshow(heat, cmap=scale, vmin=FROM, vmax=top)
     for box in boxes:
-        x, y = box[0] - 0.5, box[1] - 0.5
+        x = box[0] - 0.5
+        y = box[1] - 0.5
         frame = optional("matplotlib.patches", "plots").Rectangle(
             (x, y), box[2] - box[0], box[3] - box[1], fill=False, edgecolor=OUTLIER, linewidth=1.4
         )
@@ -59,7 +61,7 @@ def picture_heat(
         axes.set_title(heading, fontsize=10)
         axes.set_axis_off()
     decades = np.arange(int(FROM), int(top) + 1)
-    bar = figure.colorbar(shown, ax=right, ticks=decades, shrink=0.85, aspect=18)
+    bar = figure.colorbar(layer, ax=right, ticks=decades, shrink=0.85, aspect=18)
     bar.ax.set_yticklabels([f"1 in {10**decade:,}" for decade in decades.tolist()], fontsize=8)
     bar.set_label("patches of ordinary pictures", fontsize=8)
     return figure

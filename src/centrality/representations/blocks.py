@@ -235,8 +235,8 @@ class Agreement:
 
 def nearest_rows(places: Matrix, among: Matrix, top: int, *, with_same: bool = False) -> NDArray[np.intp]:  # (n, top)
     """Return which rows lie nearest to each place, the nearest first, but for those that are the same."""
-    most = len(among) if with_same else max(len(among) - 1, 1)
-    neighbours = np.empty((len(places), min(top, most)), dtype=np.intp)
+    count = len(among) if with_same else max(len(among) - 1, 1)
+    neighbours = np.empty((len(places), min(top, count)), dtype=np.intp)
     squares = np.square(among).sum(1)
     for row, place in enumerate(places):
         size = float(place @ place)

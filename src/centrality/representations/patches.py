@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-SIDE, CELL = 128, 4  # pixels of a picture's side and of a patch's, as the plain encoder sees them
+SIDE = 128  # pixels of a picture's side, as the plain encoder sees it
+CELL = 4  # pixels of a patch's side
 BLUR_AND_WINDOW = ((0.0, 3.0), (1.5, 6.0))  # standard deviations in pixels: edges of two sizes, around each patch
 TURNS = 4  # directions of edges
 FAINT = 0.01  # of 1: weaker edges and colours that vary less are all alike
@@ -160,7 +161,8 @@ def _token_grid(tokens: int, module: Any, size: tuple[int, ...]) -> tuple[int, i
     patch = getattr(config, "patch_size", None) or getattr(getattr(module, "patch_embed", None), "patch_size", None)
     if patch is not None:
         height, width = (patch, patch) if isinstance(patch, int) else tuple(patch)
-        rows, columns = size[0] // height, size[1] // width
+        rows = size[0] // height
+        columns = size[1] // width
         if 0 <= tokens - rows * columns <= MOST_SPECIAL_TOKENS:
             return rows, columns
     side = int(np.sqrt(tokens))  # models that join patches on the way say nothing of the patches at the end
@@ -234,7 +236,7 @@ def encoded_pictures(
     """Yield the patches of the readable ones of these pictures; those in the cache are not encoded again."""
     keys: list[str] = []
     pictures: list[Image] = []
-    found: list[Grid | None] = []
+    grids: list[Grid | None] = []
     readable: list[int] = []
     for number in numbers:
         with skipped.caught(items[number], number):
@@ -242,9 +244,9 @@ def encoded_pictures(
             picture = decode(content)
             keys.append(key)
             pictures.append(picture)
-            found.append(cache.get(key))
+            grids.append(cache.get(key))
             readable.append(number)
-    missing = [place for place, grid in enumerate(found) if grid is None]
+    missing = [place for place, grid in enumerate(grids) if grid is None]
     if missing:
         for place, encoded in zip(missing, encoder([pictures[place] for place in missing]), strict=True):
             if not np.isfinite(encoded).all():
@@ -252,8 +254,8 @@ def encoded_pictures(
                     f"The encoder gives NaN or infinite numbers for picture {readable[place]}: finite ones are needed."
                 )
             cache.put(keys[place], encoded)
-            found[place] = encoded
-    for number, picture, grid in zip(readable, pictures, found, strict=True):
+            grids[place] = encoded
+    for number, picture, grid in zip(readable, pictures, grids, strict=True):
         assert grid is not None  # from the cache, or encoded
         low, high = np.array(picture.getextrema()).reshape(-1, 2).T  # of each colour
         is_blank = bool((high - low < VISIBLE).all())

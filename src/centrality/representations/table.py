@@ -321,8 +321,8 @@ class Table(Representation):
             raise TableError(f"A column of {parts} was wanted, but this model reads none.")
         block = next(iter(columns)) if block is None and len(columns) == 1 else block
         if block is None or block not in columns:
-            there = first_few(list(columns))
-            raise TableError(f"block must be a column of {parts}, got {block!r}. There are {there}.")
+            names = first_few(list(columns))
+            raise TableError(f"block must be a column of {parts}, got {block!r}. There are {names}.")
         encoder = columns[block]
         if isinstance(encoder, Pictures):
             encoder.use(self._images(), self.folder)

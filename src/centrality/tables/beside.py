@@ -45,7 +45,8 @@ class VectorsBeside(Source):
         for batch in self._others.batches(others or self._others.schema.names[:1], types):
             for start in range(0, batch.num_rows, BATCH):
                 rows = batch.slice(start, BATCH)
-                begin, end = end, end + rows.num_rows
+                begin = end
+                end += rows.num_rows
                 if end > (self.rows or 0):
                     continue
                 columns = {name: rows[name] for name in others}

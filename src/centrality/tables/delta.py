@@ -116,8 +116,8 @@ class Delta(Session):
 
     def columns(self, rows: str) -> tuple[pa.Schema, dict[str, str]]:
         with self._in_words():
-            found = pa.RecordBatchReader.from_stream(self._query.execute(f"SELECT * FROM {rows} LIMIT 0")).schema
-        return pa.schema([(field.name, without_views(field.type)) for field in found]), self.by_name(found.names)
+            schema = pa.RecordBatchReader.from_stream(self._query.execute(f"SELECT * FROM {rows} LIMIT 0")).schema
+        return pa.schema([(field.name, without_views(field.type)) for field in schema]), self.by_name(schema.names)
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._in_words():

@@ -69,9 +69,9 @@ class Iceberg(Session):
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
         from pyiceberg.table import StaticTable
 
-        found = TableName(name)
-        if found.sql in self._scans:
-            return found
+        table_name = TableName(name)
+        if table_name.sql in self._scans:
+            return table_name
         with self._in_words():
             try:
                 if self._catalog is not None:
@@ -82,8 +82,8 @@ class Iceberg(Session):
                     return None
             except (NoSuchTableError, NoSuchNamespaceError):
                 return None
-            self._scans[found.sql] = self._scan_of(table)
-        return found
+            self._scans[table_name.sql] = self._scan_of(table)
+        return table_name
 
     def _scan_of(self, table: Any) -> Any:
         """Return a scan of the snapshot of the wanted time."""
@@ -96,11 +96,11 @@ class Iceberg(Session):
                 listed = ", ".join(f"{number} of {time:%F %T} UTC" for number, time in [*snapshots.items()][-3:])
                 raise DatabaseError(f"{self._name}: there is no snapshot {self._as_of}. The last are: {listed}.")
             return table.scan(snapshot_id=self._as_of)
-        found = table.snapshot_as_of_timestamp(int(self._as_of.timestamp() * 1000))
-        if found is None:
+        snapshot = table.snapshot_as_of_timestamp(int(self._as_of.timestamp() * 1000))
+        if snapshot is None:
             first = f"{min(snapshots.values()):%F %T} UTC" if snapshots else "none"
             raise DatabaseError(f"{self._name}: there is no snapshot of that time, the first is of {first}.")
-        return table.scan(snapshot_id=found.snapshot_id)
+        return table.scan(snapshot_id=snapshot.snapshot_id)
 
     def _scan(self, rows: str) -> Any:
         if rows not in self._scans:
@@ -143,8 +143,8 @@ class Iceberg(Session):
 def newest_metadata(folder: str) -> str:
     """Return the newest metadata file of a table's folder; raise if there is none."""
     inside = files.join(folder, "metadata")
-    found = files.files_below(inside, (".json",)) if files.is_folder(inside) else []
-    numbers = {name: re.match(r"v?(\d+)", name) for name in found if name.endswith(METADATA)}
+    names = files.files_below(inside, (".json",)) if files.is_folder(inside) else []
+    numbers = {name: re.match(r"v?(\d+)", name) for name in names if name.endswith(METADATA)}
     versions = {name: int(number[1]) for name, number in numbers.items() if number}
     if not versions:
         raise DatabaseError(f"iceberg:{folder}: there is no Iceberg table, which has files metadata/*{METADATA}.")

@@ -24,8 +24,8 @@ def place_and_time(address: str) -> tuple[str, AsOf]:
     ('s3://bucket/orders', 3)
     """
     place = address.partition(":")[2]
-    found = AT.fullmatch(place)
-    return (place, None) if found is None else (found["place"], as_of(found["as_of"]))
+    version = AT.fullmatch(place)
+    return (place, None) if version is None else (version["place"], as_of(version["as_of"]))
 
 
 def as_of(text: str) -> int | datetime:

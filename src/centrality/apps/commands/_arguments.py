@@ -158,9 +158,11 @@ def name_tables(arguments: argparse.Namespace) -> None:
         del options["only"]
     for option, place in options.items():
         if places.get(option) is not None and (place not in databases if place else not databases):
-            kind, address = "databases", "postgresql://host/name or sqlite:FILE"
+            kind = "databases"
+            address = "postgresql://host/name or sqlite:FILE"
             if option == "as_of":
-                kind, address = "lakes, which keep older versions", "delta:FOLDER or iceberg:CATALOG"
+                kind = "lakes, which keep older versions"
+                address = "delta:FOLDER or iceberg:CATALOG"
             raise InputError(f"--{option.replace('_', '-')} is for {kind}: an address such as {address} was wanted.")
     if not databases:
         return

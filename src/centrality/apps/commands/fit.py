@@ -153,7 +153,8 @@ def _update(chosen: argparse.Namespace) -> tuple["CentralityModel", "pa.Table", 
         return model, rows, total, ""
     # Scores of two models have their own scales; people note thresholds as centralities.
     offset = float(before.mixing.squeeze(np.array(before.offset_for(model.t))))
-    old, new = (fitted.mixing.squeeze(fitted.inlier_scores(model.t)) for fitted in (before, after))
+    old = before.mixing.squeeze(before.inlier_scores(model.t))
+    new = after.mixing.squeeze(after.inlier_scores(model.t))
     holds = threshold_in_words(offset, new, old).removeprefix("it ")
     return model, rows, total, f"The threshold of before, centrality {offset:.3f}, {holds}"
 

@@ -60,15 +60,15 @@ def run(arguments: argparse.Namespace) -> Result:
                 raise InputError(f"--row counts from 0 to {table.num_rows - 1} here, got {arguments.row}.")
             to = table.slice(arguments.row, 1)
         rows = most_similar(representation, to, table, arguments.top, arguments.block)[0]
-    found = table.take(rows)
+    alike = table.take(rows)
     result: Result = {
         "rows": table.num_rows,
         "like": arguments.phrase or arguments.picture or arguments.row,
         "shows": arguments.block,
-        "similar": [{"row": row, "holds": holds} for row, holds in zip(rows.tolist(), found.to_pylist(), strict=True)],
+        "similar": [{"row": row, "holds": holds} for row, holds in zip(rows.tolist(), alike.to_pylist(), strict=True)],
     }
     if arguments.output is not None:
-        tables.write(tables.with_columns(found, {"row": rows}), arguments.output, like=arguments.data)
+        tables.write(tables.with_columns(alike, {"row": rows}), arguments.output, like=arguments.data)
         result["file"] = str(arguments.output)
     return result
 

@@ -58,10 +58,12 @@ def parts_of(model: CentralityModel, table: pa.Table) -> tuple[tuple[Part, ...],
     if representation is None:
         return (), None
     kinds = {name: KINDS[kind] for name, kind in representation.block_kinds().items()}
-    most = TIMES_BEYOND * (model.fitted_.remembered.seen + 1)  # beyond, a severity is extrapolated too far
+    largest = TIMES_BEYOND * (model.fitted_.remembered.seen + 1)  # beyond, a severity is extrapolated too far
     severities, by_column = representation.by_part(table)
     parts = tuple(
-        Part(name, kinds.get(name, "rest" if name == REST else "pair"), np.minimum(severity, most).astype(np.float32))
+        Part(
+            name, kinds.get(name, "rest" if name == REST else "pair"), np.minimum(severity, largest).astype(np.float32)
+        )
         for name, severity in severities.items()
     )
     if table.num_rows > MOST_PLACED:

@@ -137,11 +137,11 @@ def clock_changes(zone: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # 
     >>> sorted({int(offset) // 3_600_000_000 for offset in offsets[-9:]})
     [1, 2]
     """
-    first, last = (np.datetime64(f"{year}-01-01", "s").astype(np.int64) for year in FIRST_AND_LAST_YEAR)
+    first, last = np.array([f"{year}-01-01" for year in FIRST_AND_LAST_YEAR], dtype="M8[s]").astype(np.int64)
 
     def ahead(seconds: NDArray[np.int64]) -> NDArray[np.int64]:
-        there = pa.array(seconds, pa.int64()).cast(pa.timestamp("s", "UTC")).cast(pa.timestamp("s", zone))
-        return np.asarray(pc.local_timestamp(there).cast(pa.int64())) - seconds
+        local = pa.array(seconds, pa.int64()).cast(pa.timestamp("s", "UTC")).cast(pa.timestamp("s", zone))
+        return np.asarray(pc.local_timestamp(local).cast(pa.int64())) - seconds
 
     hours = np.arange(first, last, 3600)
     at_hours = ahead(hours)
@@ -216,11 +216,11 @@ def _in_cases(word: str) -> tuple[str, str, str]:
 def _read(texts: Symbol, format: str, *, in_utc: bool) -> tuple[Symbol, Symbol, Symbol]:  # (n,) each
     """Return moments, which texts are dates, and which are surely none; offsets count if the column is `in_utc`."""
     graph = texts.graph
-    own = re.split(r"[ T]%[HI]", format)[0]
-    forms = [DayForm.of(day) for day in dict.fromkeys((own, *UNMISTAKABLE))]
+    day_format = re.split(r"[ T]%[HI]", format)[0]
+    forms = [DayForm.of(written) for written in dict.fromkeys((day_format, *UNMISTAKABLE))]
     form: Value = len(forms)  # of which text has which; that of none is the last
-    for number, each in reversed(list(enumerate(forms))):
-        form = graph("Where", matches(texts, f"{AROUND}{each.pattern}{each.time}{AROUND}"), number, form)
+    for number, day in reversed(list(enumerate(forms))):
+        form = graph("Where", matches(texts, f"{AROUND}{day.pattern}{day.time}{AROUND}"), number, form)
     assert isinstance(form, Symbol)
     with_two = any_of([matches(texts, f"(?s).*{t}.*[^A-Za-z]{t}[0-9].*") for t in "tT"])  # OCT 2024T10:30: unread
     has_form = (form < len(forms)) & ~with_two
@@ -229,10 +229,10 @@ def _read(texts: Symbol, format: str, *, in_utc: bool) -> tuple[Symbol, Symbol, 
 
     def place(part: str) -> Symbol:
         """Return where a part of the day is in the texts of each form."""
-        return look_up(np.array([*(each.place(part) for each in forms), NOWHERE]), form)
+        return look_up(np.array([*(day.place(part) for day in forms), NOWHERE]), form)
 
     days, is_day = _days_of(tokens, place)
-    first = look_up(np.array([*(len(each.parts) for each in forms), NOWHERE]), form)
+    first = look_up(np.array([*(len(day.parts) for day in forms), NOWHERE]), form)
     time, is_time = _time_of(tokens, first)
     offset = tokens.offset(first)
     if not in_utc:  # what the clock shows counts; Python takes the zone off behind a clock of 24 hours alone
@@ -270,10 +270,10 @@ class Tokens:
         plain = texts
         has_time = hold(":.*")
         for zone in ("z", "Z", "utc", "UTC"):
-            plain = graph("Where", has_time, replaced(plain, zone, " ", most=1), plain)
+            plain = graph("Where", has_time, replaced(plain, zone, " ", most_parts=1), plain)
         for mark in "tT":
             has_t = matches(plain, f"(?s).*[^A-Za-z]{mark}[0-9].*")
-            plain = graph("Where", has_t, replaced(plain, mark, " ", most=1), plain)
+            plain = graph("Where", has_t, replaced(plain, mark, " ", most_parts=1), plain)
         for mark in sorted({*"-/.,:+", *(mark for form in forms for mark in form.marks)}):
             plain = replaced(plain, mark, " ", MOST_MARKS)
         one = graph("Where", has_time, "1", "1")[:, None]

@@ -76,7 +76,7 @@ def _read(texts: Symbol, writing: NumberFormat) -> tuple[Symbol, Symbol, Symbol]
     minus = f"[{MINUSES}]"
     front = f"(?:{escaped(before)}{blank}?)?"
     back = f"(?:{blank}?{escaped(after)})?"
-    usual = are(f"{minus}?{front}{_in_any_blanks((DIGITS if writing.thousands else UNGROUPED)[decimal])}{back}")
+    plain = are(f"{minus}?{front}{_in_any_blanks((DIGITS if writing.thousands else UNGROUPED)[decimal])}{back}")
 
     # In further forms: with other marks and signs, an exponent, in brackets as accountants write.
     def forms(digits: str) -> tuple[str, str]:
@@ -92,10 +92,11 @@ def _read(texts: Symbol, writing: NumberFormat) -> tuple[Symbol, Symbol, Symbol]
     further, in_brackets = map(are, forms(of_any_groups))
     two_readings = []
     if writing.thousands not in (",", "."):
-        two_readings = [are("|".join(forms(ONE_GROUP[decimal]))) & ~usual]
-        further, in_brackets = (form & ~two_readings[0] for form in (further, in_brackets))
+        two_readings = [are("|".join(forms(ONE_GROUP[decimal]))) & ~plain]
+        further = further & ~two_readings[0]
+        in_brackets = in_brackets & ~two_readings[0]
     is_short = are(f".{{1,{LONGEST}}}?")
-    is_number = any_of([usual, further, in_brackets]) & is_short
+    is_number = any_of([plain, further, in_brackets]) & is_short
     x = _number(graph("Where", is_number, texts, "0"), decimal, before, after)
     x = graph("Where", in_brackets, -1.0 * x, x)
 
@@ -125,14 +126,14 @@ def _number(texts: Symbol, decimal: str, before: str, after: str) -> Symbol:
     """Return the numbers of texts that are known to be such."""
     plain = texts
     for affix in filter(None, (before, after)):
-        plain = replaced(plain, affix, "", most=1)
+        plain = replaced(plain, affix, "", most_parts=1)
     is_negative = matches(plain, f"(?s).*[{MINUSES[1:]}].*")
     for mark in f"{MINUSES[1:]}()":
-        plain = replaced(plain, mark, "", most=1)
+        plain = replaced(plain, mark, "", most_parts=1)
     for mark in f"{BLANKS[1:]}{QUOTES}{',.'.replace(decimal, '')}":
         plain = replaced(plain, mark, "", MOST_MARKS)
     plain = replaced(plain, "", "", MOST_MARKS)  # the plain blanks
-    x = (replaced(plain, ",", ".", most=1) if decimal == "," else plain).double()
+    x = (replaced(plain, ",", ".", most_parts=1) if decimal == "," else plain).double()
     return texts.graph("Where", is_negative, -1.0 * x, x)
 
 
@@ -145,7 +146,7 @@ def _sized(texts: Symbol, sizes: dict[float, Symbol], are_sized: Symbol, decimal
     """Return the numbers of texts with k, M or bn behind them."""
     graph = texts.graph
     plain = graph("Where", are_sized, texts, "0")
-    plain = replaced(plain, before, "", most=1) if before else plain
+    plain = replaced(plain, before, "", most_parts=1) if before else plain
     for letter in sorted({letter for key in MAGNITUDES for letter in (key[0], key[0].upper())}):
         plain = pieces(plain, letter, 1)[:, 0]  # what stands in front of it
     x = _number(plain, decimal, "", "")
@@ -159,10 +160,10 @@ def _are_impossible(texts: Symbol, writing: NumberFormat, are: Callable[[str], S
 
     They are no numbers at all, or numbers with letters that its unit does not have, or digits with marks alone.
     """
-    own = canonical(writing.before + writing.after)
-    letters = {*f"{writing.before}{writing.after}".casefold(), *"es"} if own else {"e"}
+    unit = canonical(writing.before + writing.after)
+    letters = {*f"{writing.before}{writing.after}".casefold(), *"es"} if unit else {"e"}
     letters |= set("".join(MAGNITUDES)) if writing.magnitudes else set()
-    letters |= set("".join(ORDINALS)) if own == "th" else set()
+    letters |= set("".join(ORDINALS)) if unit == "th" else set()
     foreign = "".join(c for c in f"{string.ascii_lowercase}$%{CURRENCIES}" if c not in letters)
     strange = f"[{foreign}]" if "/" in letters else f"[{foreign}]|[^+]/"
     return any_of(

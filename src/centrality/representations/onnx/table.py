@@ -68,21 +68,21 @@ def table_reader(representation: Representation) -> Callable[[Graph, str], Rows]
         }
         inputs = _input_names(list(columns))
         cells = [_cells(graph, encoder, inputs[name], numbers) for name, encoder in columns.items()]
-        gaps = [each.gaps.whole()[:, None] for each in cells]
+        gaps = [cell.gaps.whole()[:, None] for cell in cells]
         count = graph("ReduceSum", graph("Concat", *gaps, axis=1), [1], keepdims=0)
         too_many = count > int(representation.state()[0]["most_gaps"])
         blocks = []
-        for each in cells:
-            far_off = each.gaps & too_many
-            far_off = far_off if each.far_off is None else far_off | each.far_off
-            blocks.append(graph("Where", far_off[:, None], each.outlying, each.block))
-        unread = [each.unread for each in cells if each.unread is not None]
-        about = representation.describe()
+        for cell in cells:
+            far_off = cell.gaps & too_many
+            far_off = far_off if cell.far_off is None else far_off | cell.far_off
+            blocks.append(graph("Where", far_off[:, None], cell.outlying, cell.block))
+        unread = [cell.unread for cell in cells if cell.unread is not None]
+        description = representation.describe()
         facts = {
             "features": len(columns),
             "feature_names": list(columns),
             "columns": [
-                {"name": name, **_about(used), "reads": about[name], "zone": getattr(columns[name], "zone", None)}
+                {"name": name, **_about(used), "reads": description[name], "zone": getattr(columns[name], "zone", None)}
                 for name, used in zip(columns, graph.inputs, strict=True)
             ],
             "gap": GAP,
