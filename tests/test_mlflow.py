@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,7 @@ def served(logged, tracking) -> Iterator[str]:
     command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", "models:/orders/1", "--env-manager", "local"]
     server = subprocess.Popen(
         [*command, "--host", "127.0.0.1", "--port", str(port), "--workers", "1"],
-        env=os.environ | {"MLFLOW_TRACKING_URI": tracking.as_uri()},
+        env=os.environ | {"MLFLOW_TRACKING_URI": tracking.as_uri(), "PATH": with_environment_first()},
         start_new_session=True,
     )
     address = f"http://127.0.0.1:{port}"
@@ -158,8 +159,14 @@ def served(logged, tracking) -> Iterator[str]:
         wait_for(f"{address}/ping", server)
         yield address
     finally:
-        os.killpg(server.pid, signal.SIGTERM)  # the command, and the server that it has started
+        with suppress(ProcessLookupError):  # it ended by itself, as `wait_for` says
+            os.killpg(server.pid, signal.SIGTERM)  # the command, and the server that it has started
         server.wait(timeout=60)
+
+
+def with_environment_first() -> str:
+    """PATH as in an activated environment: mlflow starts uvicorn by its name."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def wait_for(address: str, server: subprocess.Popen) -> None:

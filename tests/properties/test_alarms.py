@@ -64,7 +64,7 @@ def test_where_the_global_head_has_a_say_a_far_group_is_odd_however_dense():
 def test_rows_held_aside_that_score_otherwise_than_those_learned_from():
     X = np.random.default_rng(0).normal(size=(200, 20))
     of_paper = {"holdout": 0.4, "noise_scale": 0.3, "random_state": 0}
-    with pytest.warns(UserWarning, match=r"Rows held aside score lower .* train for fewer epochs"):
+    with pytest.warns(UserWarning, match=r"Rows held aside score lower .* train less: .* fewer epochs"):
         model = FUSE.as_in_paper("synthetic", epochs=100, **of_paper).fit(X)
     fresh = np.random.default_rng(1).normal(size=(1000, 20))
     assert (model.predict(fresh) == -1).mean() > 0.2  # a tenth was asked for: the alarm is no false one
