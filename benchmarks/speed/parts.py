@@ -15,7 +15,7 @@ PARTS = {
     "steps of training, by the engine": ("fuse.train", "EngineTrainer._train_member"),
     "batches and noise drawn": ("fuse.batches", "BatchSampler.draw"),
     "what drift remembers of the columns": ("fuse.estimator", "TrainingColumns.of"),
-    "the background of the potentials": ("fuse.initialize", "background_of"),
+    "the background of the potentials": ("fuse.initialize", "backgrounds_of_members"),
     "the report on the fit": ("fuse.finish", "build_report"),
     "scaling": ("fuse.estimator", "Scaling.fit"),
     "noise scales": ("fuse.estimator", "choose_noise_scales"),
